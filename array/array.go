@@ -1,0 +1,384 @@
+package array
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// Source is where the bytes of a lazy array lie.
+type Source interface {
+	io.ReaderAt
+	// Len returns the number of bytes.
+	Len() int64
+	// Bytes maps or reads all of them; the caller must not write into them.
+	Bytes() ([]byte, error)
+}
+
+// buffer is memory that an array and its views share.
+type buffer struct {
+	bytes []byte
+	strs  []string
+	src   Source // until the first write
+	read  bool   // bytes hold what src has
+	cow   bool   // the bytes are not ours alone: a write makes a copy first
+}
+
+// Array is a dense N-dimensional array. The zero value is not usable.
+type Array struct {
+	dtype   DType
+	shape   []int
+	strides []int // in elements
+	offset  int   // of the first element, in elements
+	buf     *buffer
+}
+
+// count returns the number of elements of a shape, or an error when a size is
+// negative or the product does not fit.
+func count(shape []int) (int, error) {
+	n, zero := 1, false
+	for _, d := range shape {
+		if d < 0 {
+			return 0, fmt.Errorf("array: shape %v: got a negative size", shape)
+		}
+		if d == 0 {
+			zero = true
+			continue
+		}
+		if n > math.MaxInt64/d {
+			return 0, fmt.Errorf("array: shape %v: the number of elements overflows 64 bits", shape)
+		}
+		n *= d
+	}
+	if zero {
+		return 0, nil
+	}
+	return n, nil
+}
+
+// byteLen returns the bytes that n packed elements take.
+func byteLen(dt DType, n int) (int, error) {
+	bits := dt.Bits()
+	if bits > 0 && n > (math.MaxInt64-7)/bits {
+		return 0, fmt.Errorf("array: %d elements of %s: the size in bytes overflows 64 bits", n, dt)
+	}
+	return (n*bits + 7) / 8, nil
+}
+
+func rowMajor(shape []int) []int {
+	strides := make([]int, len(shape))
+	step := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		strides[i] = step
+		step *= max(shape[i], 1)
+	}
+	return strides
+}
+
+func fresh(dt DType, shape []int, buf *buffer) *Array {
+	return &Array{dtype: dt, shape: slices.Clone(shape), strides: rowMajor(shape), buf: buf}
+}
+
+// Make returns an array of zeros (false, ""). Negative sizes, sizes that
+// overflow and types that are none are errors.
+func Make(dt DType, shape []int) (*Array, error) {
+	if !dt.Valid() {
+		return nil, fmt.Errorf("array: got element type %s, want one of ONNX's", dt)
+	}
+	n, err := count(shape)
+	if err != nil {
+		return nil, err
+	}
+	if dt == String {
+		return fresh(dt, shape, &buffer{strs: make([]string, n)}), nil
+	}
+	size, err := byteLen(dt, n)
+	if err != nil {
+		return nil, err
+	}
+	return fresh(dt, shape, &buffer{bytes: alignedBytes(size)}), nil
+}
+
+// alignedBytes returns zeroed memory aligned for every element type.
+func alignedBytes(n int) []byte {
+	words := make([]complex128, (n+15)/16)
+	return sliceBytes(words)[:n:n]
+}
+
+// New is Make for a type and sizes that are known to be good; it panics otherwise.
+func New(dt DType, shape ...int) *Array {
+	a, err := Make(dt, shape)
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	return a
+}
+
+// FromBytes returns the array of these bytes, in the layout of raw_data, which
+// become the array's. Their number must be exactly what type and shape take.
+func FromBytes(dt DType, shape []int, raw []byte) (*Array, error) {
+	if err := checkLen(dt, shape, int64(len(raw))); err != nil {
+		return nil, err
+	}
+	return fresh(dt, shape, &buffer{bytes: raw}), nil
+}
+
+// NewLazy returns the array whose bytes lie in src, whose length must be
+// exactly what type and shape take. Nothing is read.
+func NewLazy(dt DType, shape []int, src Source) (*Array, error) {
+	if err := checkLen(dt, shape, src.Len()); err != nil {
+		return nil, err
+	}
+	return fresh(dt, shape, &buffer{src: src, cow: true}), nil
+}
+
+func checkLen(dt DType, shape []int, got int64) error {
+	if !dt.Valid() || dt == String {
+		return fmt.Errorf("array: got element type %s, want one of a fixed size", dt)
+	}
+	n, err := count(shape)
+	if err != nil {
+		return err
+	}
+	want, err := byteLen(dt, n)
+	if err != nil {
+		return err
+	}
+	if got != int64(want) {
+		return fmt.Errorf("array: got %d bytes, want %d for %s%v", got, want, dt, shape)
+	}
+	return nil
+}
+
+// FromStrings returns the array of these strings, which it shares; with no
+// shape it has one axis.
+func FromStrings(data []string, shape ...int) *Array {
+	if shape == nil {
+		shape = []int{len(data)}
+	}
+	if n, err := count(shape); err != nil || n != len(data) {
+		panic(fmt.Sprintf("internal error: %d strings for shape %v", len(data), shape))
+	}
+	return fresh(String, shape, &buffer{strs: data})
+}
+
+// DType returns the element type.
+func (a *Array) DType() DType { return a.dtype }
+
+// Shape returns the sizes; callers must not change them.
+func (a *Array) Shape() []int { return a.shape }
+
+// Rank returns the number of axes.
+func (a *Array) Rank() int { return len(a.shape) }
+
+// Size returns the number of elements.
+func (a *Array) Size() int {
+	n := 1
+	for _, d := range a.shape {
+		n *= d
+	}
+	return n
+}
+
+// NBytes returns the bytes that the elements take when packed; for strings,
+// the sum of their lengths.
+func (a *Array) NBytes() int64 {
+	if a.dtype == String {
+		n := int64(0)
+		for _, s := range a.Strings() {
+			n += int64(len(s))
+		}
+		return n
+	}
+	return (int64(a.Size())*int64(a.dtype.Bits()) + 7) / 8
+}
+
+// Loaded reports whether the elements are in memory (or mapped).
+func (a *Array) Loaded() bool { return a.buf.src == nil || a.buf.read }
+
+// Load reads the bytes of a lazy array. After it has returned nil, access to
+// elements can't fail.
+func (a *Array) Load() error {
+	b := a.buf
+	if b.src == nil || b.read {
+		return nil
+	}
+	data, err := b.src.Bytes()
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) != b.src.Len() {
+		return fmt.Errorf("array: the source gave %d bytes, want %d", len(data), b.src.Len())
+	}
+	b.bytes, b.read = data, true
+	return nil
+}
+
+// must loads for access that can't return an error; a source that fails then
+// is reported by a panic with its error.
+func (a *Array) must() {
+	if err := a.Load(); err != nil {
+		panic(err)
+	}
+}
+
+// Source returns where the bytes lie, as long as the array is the whole of it
+// and nothing was written; else nil.
+func (a *Array) Source() Source {
+	if a.offset != 0 || !a.IsContiguous() {
+		return nil
+	}
+	return a.buf.src
+}
+
+// own makes the buffer private before a write.
+func (a *Array) own() {
+	a.must()
+	b := a.buf
+	if !b.cow {
+		return
+	}
+	if b.bytes != nil || b.strs == nil {
+		data := alignedBytes(len(b.bytes))
+		copy(data, b.bytes)
+		b.bytes = data
+	}
+	b.strs = slices.Clone(b.strs)
+	b.src, b.read, b.cow = nil, false, false
+}
+
+// Share returns an array of the same bytes: they are copied when either side
+// writes for the first time, so neither sees the other's edits.
+func (a *Array) Share() *Array {
+	a.buf.cow = true
+	c := *a
+	buf := *a.buf
+	c.buf = &buf
+	return &c
+}
+
+// Copy returns a contiguous array with bytes of its own.
+func (a *Array) Copy() *Array {
+	c := a.Contiguous()
+	if c == a || c.buf == a.buf {
+		c = c.Share()
+	}
+	c.own()
+	return c
+}
+
+// IsContiguous reports whether the elements lie in row-major order without gaps.
+func (a *Array) IsContiguous() bool {
+	step := 1
+	for i := len(a.shape) - 1; i >= 0; i-- {
+		if a.shape[i] == 0 {
+			return true
+		}
+		if a.shape[i] != 1 && a.strides[i] != step {
+			return false
+		}
+		step *= a.shape[i]
+	}
+	return true
+}
+
+// Contiguous returns the array itself when its elements lie in row-major order
+// and begin at the start of its memory, else a copy in which they do.
+func (a *Array) Contiguous() *Array {
+	if a.IsContiguous() && (a.offset == 0 || a.dtype.Bits()%8 == 0) {
+		return a
+	}
+	c := New(a.dtype, a.shape...)
+	a.must()
+	a.copyTo(c)
+	return c
+}
+
+// copyTo copies the elements into c, fresh memory of the same type and shape.
+func (a *Array) copyTo(c *Array) {
+	n := a.Size()
+	it := newWalk(a.shape, a.strides, a.offset)
+	switch bits := a.dtype.Bits(); {
+	case a.dtype == String:
+		for i := range n {
+			c.buf.strs[i] = a.buf.strs[it.pos]
+			it.next()
+		}
+	case bits < 8:
+		for i := range n {
+			setBits(c.buf.bytes, bits, i, getBits(a.buf.bytes, bits, it.pos))
+			it.next()
+		}
+	default:
+		w := bits / 8
+		for i := range n {
+			copy(c.buf.bytes[i*w:(i+1)*w], a.buf.bytes[it.pos*w:])
+			it.next()
+		}
+	}
+}
+
+// Bytes returns the elements in the layout of raw_data; callers must not write
+// into them. Nothing is copied where the array is contiguous.
+func (a *Array) Bytes() ([]byte, error) {
+	if a.dtype == String {
+		return nil, fmt.Errorf("array: strings have no raw bytes")
+	}
+	if err := a.Load(); err != nil {
+		return nil, err
+	}
+	c := a.Contiguous()
+	w := c.dtype.Bits()
+	from := c.offset * w / 8
+	size := (c.Size()*w + 7) / 8
+	return c.buf.bytes[from : from+size : from+size], nil
+}
+
+// Strings returns the elements of a string array in row-major order; callers
+// must not change them. Another type is a bug and panics.
+func (a *Array) Strings() []string {
+	if a.dtype != String {
+		panic("internal error: Strings of " + a.dtype.String())
+	}
+	c := a.Contiguous()
+	return c.buf.strs[c.offset : c.offset+c.Size()]
+}
+
+// Summary returns the one-line form, as "float32[2,3]".
+func (a *Array) Summary() string {
+	s := a.dtype.String() + "["
+	for i, d := range a.shape {
+		if i > 0 {
+			s += ","
+		}
+		s += fmt.Sprint(d)
+	}
+	return s + "]"
+}
+
+// Equal reports whether both have the same type, shape and elements, bit for bit.
+func Equal(a, b *Array) bool {
+	if a.dtype != b.dtype || !slices.Equal(a.shape, b.shape) {
+		return false
+	}
+	if a.dtype == String {
+		return slices.Equal(a.Strings(), b.Strings())
+	}
+	x, errX := a.Bytes()
+	y, errY := b.Bytes()
+	if errX != nil || errY != nil {
+		return false
+	}
+	return equalPacked(x, y, a.Size()*a.dtype.Bits())
+}
+
+// equalPacked compares the first bits of both, so that padding does not count.
+func equalPacked(x, y []byte, bits int) bool {
+	whole := bits / 8
+	if !slices.Equal(x[:whole], y[:whole]) {
+		return false
+	}
+	rest := bits % 8
+	return rest == 0 || (x[whole]^y[whole])&(1<<rest-1) == 0
+}

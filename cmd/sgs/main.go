@@ -1,0 +1,145 @@
+// Command sgs is Starlark GraphSurgeon: it runs scripts that edit ONNX models,
+// and does from the shell what scripts do most.
+//
+// Each sub-command is one file, a constructor and a line in commands. The exit
+// status tells how it went: 0 done and good, 1 the work ran and its verdict is
+// bad, 2 usage, 3 a file could not be read or is not valid, 4 a backend is
+// missing or crashed, 130 interrupted.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starlarkgs/starlarkgs/starlarkgs"
+)
+
+// The exit statuses.
+const (
+	exitBad         = 1
+	exitUsage       = 2
+	exitFile        = 3
+	exitBackend     = 4
+	exitInterrupted = 130
+)
+
+// app is what the sub-commands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	quiet, verbose int
+}
+
+// commands lists the sub-commands in the order in which help shows them.
+var commands = []func(*app) *cobra.Command{
+	newRun, newVersion,
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// execute runs one command line and returns the exit status.
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := newRoot(a)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	if ctx.Err() != nil {
+		fmt.Fprintln(stderr, "sgs: interrupted")
+		return exitInterrupted
+	}
+	return a.report(err)
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sgs",
+		Short: "Surgery on ONNX models, by Starlark scripts and from the shell",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q%s", args[0], suggestions(cmd, args[0]))
+			}
+			return nil
+		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
+	root.PersistentFlags().CountVarP(&a.verbose, "verbose", "v", "say more (repeatable)")
+	root.PersistentFlags().CountVarP(&a.quiet, "quiet", "q", "say less (repeatable)")
+	for _, c := range commands {
+		root.AddCommand(c(a))
+	}
+	return root
+}
+
+func suggestions(cmd *cobra.Command, word string) string {
+	near := cmd.SuggestionsFor(word)
+	if len(near) == 0 {
+		return ": see sgs help"
+	}
+	return fmt.Sprintf(" (did you mean %q?)", near[0])
+}
+
+// statusError is an error with the exit status that it means.
+type statusError struct {
+	status int
+	err    error
+}
+
+// Error returns the error's own text.
+func (e *statusError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error.
+func (e *statusError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &statusError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// silent is a verdict that the command has told already.
+var errSilent = errors.New("")
+
+// bad returns the error of a bad verdict that the output shows.
+func bad() error { return &statusError{exitBad, errSilent} }
+
+// report prints the error, one line but for a script's, and returns the exit
+// status.
+func (a *app) report(err error) int {
+	var script *starlarkgs.Error
+	if errors.As(err, &script) {
+		fmt.Fprintln(a.stderr, script.Error())
+		return exitBad
+	}
+	status := statusOf(err)
+	if !errors.Is(err, errSilent) {
+		fmt.Fprintf(a.stderr, "sgs: %s\n", err)
+	}
+	return status
+}
+
+// args wraps a check of the positional arguments so that a failure is a usage
+// error.
+func args(want string, atLeast, atMost int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, got []string) error {
+		if n := len(got); n < atLeast || atMost >= 0 && n > atMost {
+			return usagef("%s: got %d arguments, want %s (see sgs help %s)", cmd.Name(), n, want, cmd.Name())
+		}
+		return nil
+	}
+}

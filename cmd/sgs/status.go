@@ -1,0 +1,23 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/starlarkgs/starlarkgs/onnx"
+)
+
+// statusOf returns the exit status of an error: the one it carries, else what
+// its kind means.
+func statusOf(err error) int {
+	var status *statusError
+	var format *onnx.FormatError
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &status):
+		return status.status
+	case errors.As(err, &format), errors.As(err, &path):
+		return exitFile
+	}
+	return exitBad
+}

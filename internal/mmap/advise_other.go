@@ -1,0 +1,7 @@
+//go:build !linux
+
+package mmap
+
+func adviseRandom([]byte) {}
+
+func adviseSequential([]byte, int64, int64) {}

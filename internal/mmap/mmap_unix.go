@@ -1,0 +1,17 @@
+//go:build unix
+
+package mmap
+
+import (
+	"os"
+	"syscall"
+)
+
+func mapFile(f *os.File, size int) (data []byte, unmap func(), err error) {
+	data, err = syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, nil, err
+	}
+	adviseRandom(data)
+	return data, func() { _ = syscall.Munmap(data) }, nil
+}
