@@ -216,27 +216,3 @@ func ElementValue(a *array.Array, i int) starlark.Value {
 	}
 	return starlark.None
 }
-
-var _ starlark.Value = (*Array)(nil)
-
-// String returns the one-line form.
-func (a *Array) String() string { return a.a.String() }
-
-// Type returns "array".
-func (a *Array) Type() string { return "array" }
-
-// Freeze makes the array read-only.
-func (a *Array) Freeze() { a.frozen = true }
-
-// Truth is true when the array is not empty and all its elements are.
-func (a *Array) Truth() starlark.Bool {
-	for i := range a.a.Size() {
-		if !ElementValue(a.a, i).Truth() {
-			return false
-		}
-	}
-	return a.a.Size() > 0
-}
-
-// Hash fails: an array may change.
-func (a *Array) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: array") }

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Writes ../schemas.gz: the operator schemas of the published onnx package.
+
+usage: gen.py            writes the file
+       gen.py --check    exits with 1 when the committed file differs from what
+                         the installed package gives
+
+Facts only (names, types, counts, defaults, versions), no prose. One line per
+schema, "domain TAB name TAB since TAB json"; the first line, whose domain is
+"#", holds the package's version, the newest opset of each domain and the table
+from opset to IR version. Needs onnx 1.23 or later; nothing else in the project
+needs Python.
+"""
+import gzip, io, json, pathlib, sys
+
+import onnx
+from onnx import defs, helper
+
+OUT = pathlib.Path(__file__).resolve().parent.parent / "schemas.gz"
+DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"]
+OPTIONS = {"Single": 0, "Optional": 1, "Variadic": 2}
+UNBOUNDED = 2**31 - 1
+
+
+def formal(p):
+    out = {"n": p.name, "t": p.type_str}
+    option = OPTIONS[p.option.name]
+    if option:
+        out["o"] = option
+    if not p.is_homogeneous:
+        out["het"] = 1
+    if option == 2:
+        out["min"] = p.min_arity
+    return out
+
+
+def default(a):
+    v = a.default_value
+    if v is None or v.type == 0:
+        return None
+    x = helper.get_attribute_value(v)
+    if isinstance(x, bytes):
+        return x.decode()
+    if isinstance(x, (list, tuple)) or hasattr(x, "__iter__") and not isinstance(x, str):
+        return [y.decode() if isinstance(y, bytes) else y for y in x]
+    return x
+
+
+def attribute(a):
+    out = {"n": a.name, "k": int(a.type.value)}
+    if a.required:
+        out["r"] = 1
+    d = default(a)
+    if d is not None:
+        out["d"] = d
+    return out
+
+
+def schema(s):
+    out = {
+        "in": [formal(p) for p in s.inputs],
+        "out": [formal(p) for p in s.outputs],
+        "c": [s.min_input, min(s.max_input, UNBOUNDED), s.min_output, min(s.max_output, UNBOUNDED)],
+        "types": [[c.type_param_str, sorted(c.allowed_type_strs)] for c in s.type_constraints],
+        "attrs": [attribute(s.attributes[k]) for k in sorted(s.attributes)],
+    }
+    if s.deprecated:
+        out["dep"] = 1
+    if s.has_function or s.has_context_dependent_function:
+        out["fn"] = 1
+    if s.support_level.name != "COMMON":
+        out["exp"] = 1
+    d = s.node_determinism.name
+    if d != "Deterministic":
+        out["det"] = d
+    return out
+
+
+def text():
+    schemas = [s for s in defs.get_all_schemas_with_history() if s.domain in DOMAINS]
+    newest = {}
+    for s in schemas:
+        newest[s.domain] = max(newest.get(s.domain, 0), s.since_version)
+    newest[""] = defs.onnx_opset_version()
+    ir = {}
+    for row in helper.VERSION_TABLE:
+        version, ir_version, opset = row[0], row[1], row[2]
+        ir[opset] = min(ir.get(opset, ir_version), ir_version)
+    head = {"package": onnx.__version__, "newest": newest, "ir": sorted(ir.items())}
+    lines = ["#\t\t0\t" + json.dumps(head, separators=(",", ":"), sort_keys=True)]
+    for s in sorted(schemas, key=lambda s: (s.domain, s.name, s.since_version)):
+        lines.append(f"{s.domain}\t{s.name}\t{s.since_version}\t" + json.dumps(schema(s), separators=(",", ":")))
+    return "\n".join(lines) + "\n"
+
+
+def packed(data):
+    buf = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buf, mtime=0) as f:
+        f.write(data.encode())
+    return buf.getvalue()
+
+
+def main():
+    new = text()
+    if "--check" in sys.argv:
+        old = gzip.decompress(OUT.read_bytes()).decode()
+        if old == new:
+            print(f"schemas.gz is what onnx {onnx.__version__} says")
+            return 0
+        a, b = set(old.splitlines()), set(new.splitlines())
+        print(f"schemas.gz differs from onnx {onnx.__version__}: {len(a - b)} lines gone or changed, {len(b - a)} new or changed")
+        return 1
+    OUT.write_bytes(packed(new))
+    print(f"{OUT.name}: {new.count(chr(10)) - 1} schemas of onnx {onnx.__version__}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,342 @@
+// Package schema holds what the ONNX standard says of each operator version:
+// inputs and outputs, type constraints, attributes with defaults, counts.
+//
+// The facts are data (schemas.gz), written by gen/gen.py from the published
+// onnx package and never edited by hand. Lookup finds the version of an operator
+// that is in force in an opset; a schema is decoded when it is first asked for.
+//
+//	Schema      one operator from one opset on
+//	Param       an input or output: name, type, single / optional / variadic
+//	Attr        an attribute: kind, required, default
+//	Check       whether a call fits a schema, with errors that say what is wrong
+package schema
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	_ "embed" // schemas.gz
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/starlarkgs/starlarkgs/internal/spell"
+)
+
+//go:embed schemas.gz
+var packed []byte
+
+// Option says how often an input or output may be given.
+type Option uint8
+
+// The options of a Param.
+const (
+	Single   Option = 0
+	Optional Option = 1 // may be omitted
+	Variadic Option = 2 // the last one: any number, MinArity at least
+)
+
+// Unbounded is the maximum count of a variadic list.
+const Unbounded = 1<<31 - 1
+
+// Kind is the kind of an attribute's value; the numbers are those of
+// AttributeProto.AttributeType (ir.AttrKind has the same).
+type Kind uint8
+
+// Schema is one operator from one opset on.
+type Schema struct {
+	Domain, Name           string
+	Since                  int
+	Deprecated             bool
+	Experimental           bool
+	Deterministic          bool // false for random operators and those that are not known to be
+	Function               bool // the standard gives a body of simpler operators
+	Inputs, Outputs        []Param
+	MinInputs, MaxInputs   int
+	MinOutputs, MaxOutputs int
+	Types                  []Constraint // by type parameter
+	Attrs                  []Attr       // sorted by name
+}
+
+// Param is an input or output.
+type Param struct {
+	Name string
+	Type string // a type parameter, as "T", or a type, as "tensor(int64)"
+	Option
+	Homogeneous bool // a variadic list whose elements share one type
+	MinArity    int  // of a variadic list
+}
+
+// Constraint is the types that a type parameter may stand for.
+type Constraint struct {
+	Param   string
+	Allowed []string // as "tensor(float)", sorted
+}
+
+// Attr is an attribute.
+type Attr struct {
+	Name     string
+	Kind     Kind
+	Required bool
+	Default  any // int64, float32, string, []int64, []float32, []string, or nil
+}
+
+type key struct{ domain, name string }
+
+// entry is a schema that may not have been decoded yet.
+type entry struct {
+	since  int
+	text   []byte
+	once   sync.Once
+	schema *Schema
+}
+
+type head struct {
+	Package string         `json:"package"`
+	Newest  map[string]int `json:"newest"`
+	IR      [][2]int       `json:"ir"`
+}
+
+type table struct {
+	head    head
+	entries map[key][]*entry // by version, ascending
+	names   map[string][]string
+}
+
+var load = sync.OnceValue(func() *table {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic("internal error: schemas: " + err.Error())
+	}
+	data, err := io.ReadAll(bufio.NewReader(r))
+	if err != nil {
+		panic("internal error: schemas: " + err.Error())
+	}
+	t := &table{entries: map[key][]*entry{}, names: map[string][]string{}}
+	for line := range bytes.Lines(data) {
+		t.add(bytes.TrimSuffix(line, []byte("\n")))
+	}
+	return t
+})
+
+func (t *table) add(line []byte) {
+	parts := bytes.SplitN(line, []byte("\t"), 4)
+	since, err := strconv.Atoi(string(parts[2]))
+	if err != nil {
+		panic("internal error: schemas: " + err.Error())
+	}
+	k := key{string(parts[0]), string(parts[1])}
+	if k.domain == "#" {
+		if err := json.Unmarshal(parts[3], &t.head); err != nil {
+			panic("internal error: schemas: " + err.Error())
+		}
+		return
+	}
+	if t.entries[k] == nil {
+		t.names[k.domain] = append(t.names[k.domain], k.name)
+	}
+	t.entries[k] = append(t.entries[k], &entry{since: since, text: parts[3]})
+}
+
+func (e *entry) get(k key) *Schema {
+	e.once.Do(func() { e.schema = decode(k, e.since, e.text) })
+	return e.schema
+}
+
+func canonical(domain string) string {
+	if domain == "ai.onnx" {
+		return ""
+	}
+	return domain
+}
+
+// Lookup returns the operator's schema that is in force in the given opset of
+// its domain: the newest one introduced up to it. "" and "ai.onnx" are the same.
+func Lookup(domain, name string, opset int) (*Schema, bool) {
+	k := key{canonical(domain), name}
+	es := load().entries[k]
+	for i := len(es) - 1; i >= 0; i-- {
+		if es[i].since <= opset {
+			return es[i].get(k), true
+		}
+	}
+	return nil, false
+}
+
+// Versions returns all schemas of the operator, oldest first.
+func Versions(domain, name string) []*Schema {
+	k := key{canonical(domain), name}
+	var out []*Schema
+	for _, e := range load().entries[k] {
+		out = append(out, e.get(k))
+	}
+	return out
+}
+
+// Names returns the operators of the domain that the given opset has and has
+// not deprecated, sorted.
+func Names(domain string, opset int) []string {
+	var out []string
+	for _, name := range load().names[canonical(domain)] {
+		if s, ok := Lookup(domain, name, opset); ok && !s.Deprecated {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Domains returns the domains that the standard defines, sorted.
+func Domains() []string {
+	var out []string
+	for d := range load().names {
+		out = append(out, d)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// All returns every schema, ordered by domain, name and version.
+func All() []*Schema {
+	var out []*Schema
+	for _, d := range Domains() {
+		names := slices.Clone(load().names[d])
+		sort.Strings(names)
+		for _, name := range names {
+			out = append(out, Versions(d, name)...)
+		}
+	}
+	return out
+}
+
+// MaxOpset returns the newest opset of the domain that is known, 0 for a domain
+// that the standard does not define.
+func MaxOpset(domain string) int { return load().head.Newest[canonical(domain)] }
+
+// PackageVersion returns the version of the onnx package that the data is from.
+func PackageVersion() string { return load().head.Package }
+
+// IRVersionFor returns the lowest version of the file format in which models of
+// that opset are released.
+func IRVersionFor(opset int) int {
+	v := 3
+	for _, row := range load().head.IR {
+		if row[0] <= opset {
+			v = max(v, row[1])
+		}
+	}
+	return v
+}
+
+// Nearest returns the operator of the domain whose name is nearest to name, or "".
+func Nearest(domain, name string) string {
+	if near := spell.Nearest(name, load().names[canonical(domain)]); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// Attr returns the attribute of that name, or nil.
+func (s *Schema) Attr(name string) *Attr {
+	i, ok := slices.BinarySearchFunc(s.Attrs, name, func(a Attr, n string) int { return strings.Compare(a.Name, n) })
+	if !ok {
+		return nil
+	}
+	return &s.Attrs[i]
+}
+
+// AttrNames lists the attributes.
+func (s *Schema) AttrNames() []string {
+	names := make([]string, len(s.Attrs))
+	for i, a := range s.Attrs {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// InputNames lists the inputs.
+func (s *Schema) InputNames() []string {
+	names := make([]string, len(s.Inputs))
+	for i, p := range s.Inputs {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// InputIndex returns the place of the input of that name, or -1.
+func (s *Schema) InputIndex(name string) int { return slices.Index(s.InputNames(), name) }
+
+// Input returns the parameter that input i fills: the last one for what a
+// variadic list takes; nil when there is none.
+func (s *Schema) Input(i int) *Param { return paramAt(s.Inputs, i) }
+
+// Output returns the parameter that output i fills, or nil.
+func (s *Schema) Output(i int) *Param { return paramAt(s.Outputs, i) }
+
+func paramAt(ps []Param, i int) *Param {
+	switch n := len(ps); {
+	case i < n:
+		return &ps[i]
+	case n > 0 && ps[n-1].Option == Variadic:
+		return &ps[n-1]
+	}
+	return nil
+}
+
+// Allowed returns the types that the parameter may have, as "tensor(float)".
+func (s *Schema) Allowed(p *Param) []string {
+	for _, c := range s.Types {
+		if c.Param == p.Type {
+			return c.Allowed
+		}
+	}
+	return []string{p.Type}
+}
+
+// Signature returns the operator as help shows it:
+// Conv(X, W, B=None, *, auto_pad="NOTSET", …).
+func (s *Schema) Signature() string {
+	var parts []string
+	for _, p := range s.Inputs {
+		switch p.Option {
+		case Single:
+			parts = append(parts, p.Name)
+		case Optional:
+			parts = append(parts, p.Name+"=None")
+		case Variadic:
+			parts = append(parts, "*"+p.Name)
+		}
+	}
+	if len(s.Attrs) > 0 && (len(s.Inputs) == 0 || s.Inputs[len(s.Inputs)-1].Option != Variadic) {
+		parts = append(parts, "*")
+	}
+	for _, a := range s.Attrs {
+		switch {
+		case a.Required:
+			parts = append(parts, a.Name)
+		case a.Default == nil:
+			parts = append(parts, a.Name+"=None")
+		default:
+			parts = append(parts, a.Name+"="+literal(a.Default))
+		}
+	}
+	outs := make([]string, len(s.Outputs))
+	for i, p := range s.Outputs {
+		outs[i] = p.Name
+	}
+	return fmt.Sprintf("%s(%s) -> %s", s.Name, strings.Join(parts, ", "), strings.Join(outs, ", "))
+}
+
+func literal(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(v)
+	case []string:
+		return fmt.Sprintf("%q", v)
+	}
+	return fmt.Sprint(v)
+}
