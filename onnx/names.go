@@ -1,0 +1,125 @@
+package onnx
+
+import (
+	"strconv"
+
+	"github.com/starlarkgs/starlarkgs/ir"
+)
+
+// nameTable gives every tensor of a model the name that the file will have:
+// its own where that is free, else a fresh one. Inputs and outputs come first,
+// so that what collides with them gives way.
+type nameTable struct {
+	names map[*ir.Tensor]string
+	taken map[string]bool // in the root graph and its bodies, for fresh names
+	next  map[string]int
+}
+
+func resolveNames(root *ir.Graph) *nameTable {
+	t := &nameTable{names: map[*ir.Tensor]string{}, taken: map[string]bool{}, next: map[string]int{}}
+	for g := range root.All() {
+		for _, x := range g.Tensors() {
+			t.taken[x.Name()] = true
+		}
+	}
+	t.graph(root, nil)
+	return t
+}
+
+// visible is the names that a graph sees: its own, and those around it.
+type visible struct {
+	outer *visible
+	own   map[string]*ir.Tensor
+}
+
+func (v *visible) find(name string) *ir.Tensor {
+	for ; v != nil; v = v.outer {
+		if t := v.own[name]; t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+func (t *nameTable) graph(g *ir.Graph, outer *visible) {
+	v := &visible{outer: outer, own: map[string]*ir.Tensor{}}
+	var captured map[*ir.Tensor]bool
+	give := func(x *ir.Tensor) {
+		if x.Graph() != nil && x.Graph() != g {
+			return // named where it belongs
+		}
+		if _, done := t.names[x]; done {
+			return
+		}
+		name := x.Name()
+		switch other := v.find(name); {
+		case name == "":
+			name = t.fresh("tensor")
+		case other == nil || other == x:
+		case v.own[name] != nil:
+			if originalName(x) != name { // a double of the file's own stays
+				name = t.fresh(name)
+			}
+		default: // shadows a name around it: harmless unless that one is read here
+			if captured == nil {
+				captured = map[*ir.Tensor]bool{}
+				for _, c := range g.Captures() {
+					captured[c] = true
+				}
+			}
+			if captured[other] || originalName(x) != name {
+				name = t.fresh(name)
+			}
+		}
+		t.names[x] = name
+		if v.own[name] == nil {
+			v.own[name] = x
+		}
+	}
+	for _, x := range g.Inputs() {
+		give(x)
+	}
+	for _, x := range g.Outputs() {
+		give(x)
+	}
+	for _, x := range g.Tensors() {
+		give(x)
+	}
+	for _, n := range g.Nodes() {
+		for _, b := range n.Bodies() {
+			t.graph(b, v)
+		}
+	}
+}
+
+// originalName returns the name that the file gave the tensor, or "".
+func originalName(x *ir.Tensor) string {
+	switch s := x.Extra.(type) {
+	case string:
+		return s
+	case madeName:
+		return string(s)
+	}
+	return ""
+}
+
+func (t *nameTable) fresh(prefix string) string {
+	for n := t.next[prefix]; ; n++ {
+		name := prefix + "_" + strconv.Itoa(n)
+		if !t.taken[name] {
+			t.taken[name] = true
+			t.next[prefix] = n + 1
+			return name
+		}
+	}
+}
+
+func (t *nameTable) of(x *ir.Tensor) string {
+	if x == nil {
+		return ""
+	}
+	if name, ok := t.names[x]; ok {
+		return name
+	}
+	return x.Name()
+}
