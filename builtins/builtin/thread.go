@@ -59,3 +59,15 @@ func compareEq(op syntax.Token, eq bool, what string) (bool, error) {
 	}
 	return false, fmt.Errorf("%s can't be ordered by %s", what, op)
 }
+
+const stoppedKey = "sgs.stopped"
+
+// SetStopped gives the thread the function that Stopped calls.
+func SetStopped(t *starlark.Thread, stopped func() bool) { t.SetLocal(stoppedKey, stopped) }
+
+// Stopped reports whether a limit was hit or the script interrupted: no script
+// may catch that.
+func Stopped(t *starlark.Thread) bool {
+	stopped, ok := t.Local(stoppedKey).(func() bool)
+	return ok && stopped()
+}

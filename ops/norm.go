@@ -1,0 +1,250 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/par"
+)
+
+// batchNorm normalizes by the recorded statistics, or, in training mode, by
+// those of the batch, which it then mixes into the recorded ones.
+func batchNorm(c *Call) error {
+	a, err := c.Need(0)
+	if err != nil {
+		return err
+	}
+	if a.Rank() < 2 {
+		return c.Errorf("input 0: got %s, want rank 2 or more", a.Summary())
+	}
+	if c.Opset < 7 && c.Int("is_test") == 0 && c.Opset < 6 || c.Int("training_mode") != 0 {
+		return c.Errorf("training mode is not one that this backend computes; set training_mode to 0")
+	}
+	channels := a.Shape()[1]
+	var p [4][]float64
+	for i := range p {
+		v, err := c.Need(i + 1)
+		if err != nil {
+			return err
+		}
+		if p[i], err = v.Float64s(); err != nil {
+			return err
+		}
+		if len(p[i]) != channels {
+			return c.Errorf("input %d: got %d elements, want %d, one for each channel", i+1, len(p[i]), channels)
+		}
+	}
+	eps := float64(c.FloatOr("epsilon", 1e-5))
+	scale, shift := make([]float64, channels), make([]float64, channels)
+	for ch := range channels {
+		scale[ch] = p[0][ch] / math.Sqrt(p[3][ch]+eps)
+		shift[ch] = p[1][ch] - p[2][ch]*scale[ch]
+	}
+	wide, back, err := widened(a)
+	if err != nil {
+		return err
+	}
+	out, err := c.Make(wide.DType(), a.Shape())
+	if err != nil {
+		return err
+	}
+	n := 1
+	for _, d := range a.Shape()[2:] {
+		n *= d
+	}
+	if wide.DType() == array.Float64 {
+		affine(array.Data[float64](wide), array.MutableData[float64](out), scale, shift, n)
+	} else {
+		affine(array.Data[float32](wide), array.MutableData[float32](out), scale, shift, n)
+	}
+	c.Out[0], err = back(out)
+	return err
+}
+
+func affine[T float32 | float64](x, out []T, scale, shift []float64, n int) {
+	if n == 0 || len(x) == 0 {
+		return
+	}
+	par.For(len(x)/n, max(1, rowGrain/n), func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			s, b := T(scale[r%len(scale)]), T(shift[r%len(shift)])
+			dst := out[r*n : (r+1)*n]
+			for i, v := range x[r*n : (r+1)*n] {
+				dst[i] = v*s + b
+			}
+		}
+	})
+}
+
+func inferBatchNorm(c *Infer) error {
+	f := c.Fact(0)
+	c.Set(0, TensorFact(f.DType, f.Dims))
+	for i := 1; i < len(c.Out); i++ {
+		c.Set(i, c.Fact(3))
+	}
+	return nil
+}
+
+// dropout passes its input on; the mask is all true.
+func dropout(c *Call) error {
+	a, err := c.Need(0)
+	if err != nil {
+		return err
+	}
+	if t := c.Array(2); t != nil && t.Size() == 1 && t.At(0) == true {
+		if r := c.Array(1); r == nil || r.At(0) != 0.0 {
+			return c.Errorf("training mode is not one that this backend computes; set training_mode to false")
+		}
+	}
+	c.Out[0] = a
+	if c.Wants(1) {
+		mask, err := c.Make(array.Bool, a.Shape())
+		if err != nil {
+			return err
+		}
+		for i, m := 0, array.MutableData[bool](mask); i < len(m); i++ {
+			m[i] = true
+		}
+		c.Out[1] = mask
+	}
+	return nil
+}
+
+func inferDropout(c *Infer) error {
+	f := c.Fact(0)
+	c.Set(0, TensorFact(f.DType, f.Dims))
+	c.Set(1, TensorFact(array.Bool, f.Dims))
+	return nil
+}
+
+// normalizeRows gives each row of n elements mean 0 and variance 1, then scales
+// and shifts by the element's place.
+func layerNorm(c *Call) error {
+	a, err := c.Need(0)
+	if err != nil {
+		return err
+	}
+	axis, err := c.normalAxis(c.IntOr("axis", -1), a.Rank())
+	if err != nil {
+		return err
+	}
+	n := 1
+	for _, d := range a.Shape()[axis:] {
+		n *= d
+	}
+	x, err := a.Float64s()
+	if err != nil {
+		return err
+	}
+	scale, err := c.Need(1)
+	if err != nil {
+		return err
+	}
+	s, err := spreadTo(c, scale, a.Shape()[axis:])
+	if err != nil {
+		return err
+	}
+	var b []float64
+	if c.Has(2) {
+		if b, err = spreadTo(c, c.Array(2), a.Shape()[axis:]); err != nil {
+			return err
+		}
+	}
+	eps := float64(c.FloatOr("epsilon", 1e-5))
+	rows := 0
+	if n > 0 {
+		rows = len(x) / n
+	}
+	means, devs := make([]float64, rows), make([]float64, rows)
+	for r := range rows {
+		row := x[r*n : (r+1)*n]
+		m, v := mean(row), 0.0
+		for _, e := range row {
+			v += (e - m) * (e - m)
+		}
+		inv := 1 / math.Sqrt(v/float64(n)+eps)
+		for i := range row {
+			if row[i] = (row[i] - m) * inv * s[i]; b != nil {
+				row[i] += b[i]
+			}
+		}
+		means[r], devs[r] = m, inv
+	}
+	if c.Out[0], err = array.FromSlice(x, a.Shape()...).Cast(a.DType()); err != nil {
+		return err
+	}
+	shape := append(append([]int{}, a.Shape()[:axis]...), ones(a.Rank()-axis)...)
+	for i, v := range [][]float64{means, devs} {
+		if c.Wants(i + 1) {
+			if c.Out[i+1], err = array.FromSlice(v, shape...).Cast(array.Float32); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func spreadTo(c *Call, a *array.Array, shape []int) ([]float64, error) {
+	v, err := a.BroadcastTo(shape)
+	if err != nil {
+		return nil, c.Errorf("got shape %v, which does not broadcast to %v", a.Shape(), shape)
+	}
+	return v.Float64s()
+}
+
+func inferLayerNorm(c *Infer) error {
+	f := c.Fact(0)
+	c.Set(0, TensorFact(f.DType, f.Dims))
+	return nil
+}
+
+// instanceNorm normalizes each channel of each instance.
+func instanceNorm(c *Call) error {
+	a, err := c.Need(0)
+	if err != nil {
+		return err
+	}
+	if a.Rank() < 3 {
+		return c.Errorf("input 0: got %s, want rank 3 or more", a.Summary())
+	}
+	x, err := a.Float64s()
+	if err != nil {
+		return err
+	}
+	var p [2][]float64
+	for i := range p {
+		v, err := c.Need(i + 1)
+		if err != nil {
+			return err
+		}
+		if p[i], err = v.Float64s(); err != nil {
+			return err
+		}
+		if len(p[i]) != a.Shape()[1] {
+			return c.Errorf("input %d: got %d elements, want %d, one for each channel", i+1, len(p[i]), a.Shape()[1])
+		}
+	}
+	n := spatialSize(a.Shape())
+	eps := float64(c.FloatOr("epsilon", 1e-5))
+	for r := range a.Shape()[0] * a.Shape()[1] {
+		row := x[r*n : (r+1)*n]
+		m, v := mean(row), 0.0
+		for _, e := range row {
+			v += (e - m) * (e - m)
+		}
+		inv := 1 / math.Sqrt(v/float64(max(n, 1))+eps)
+		ch := r % a.Shape()[1]
+		for i := range row {
+			row[i] = (row[i]-m)*inv*p[0][ch] + p[1][ch]
+		}
+	}
+	c.Out[0], err = array.FromSlice(x, a.Shape()...).Cast(a.DType())
+	return err
+}
+
+var normOps = []Op{
+	{Name: "BatchNormalization", Since: 1, Infer: inferBatchNorm, Eval: batchNorm},
+	{Name: "Dropout", Since: 7, Infer: inferDropout, Eval: dropout},
+	{Name: "LayerNormalization", Since: 17, Infer: inferLayerNorm, Eval: layerNorm},
+	{Name: "InstanceNormalization", Since: 6, Infer: inferSame, Eval: instanceNorm},
+}

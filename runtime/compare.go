@@ -1,0 +1,239 @@
+package runtime
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/starlarkgs/starlarkgs/array"
+)
+
+// Tolerance says how far two values may be apart: |a-b| ≤ Atol + Rtol·|b|, as
+// numpy.allclose. Infinities equal themselves alone.
+type Tolerance struct {
+	Rtol, Atol float64
+	EqualNaN   bool
+}
+
+// Difference tells how far two results of one name are apart.
+type Difference struct {
+	OK     bool
+	Reason string // why they can't be compared, or differ in kind, type or shape; else ""
+	// First is the row-major index of the first element that is too far off, -1
+	// when none is; A and B are the elements there, Bad how many are too far off.
+	First   int
+	A, B    any
+	Bad     int
+	Count   int
+	MaxAbs  float64
+	MeanAbs float64
+	MedAbs  float64
+	MaxRel  float64
+	MeanRel float64
+	MedRel  float64
+	MaxULP  float64
+	Cosine  float64
+	// Histogram counts the absolute differences in ten bins from 0 to MaxAbs.
+	Histogram [10]int
+}
+
+// Compare compares two values element by element.
+func Compare(a, b array.Value, tol Tolerance) Difference {
+	switch x := a.(type) {
+	case *array.Array:
+		if y, ok := b.(*array.Array); ok {
+			return compareArrays(x, y, tol)
+		}
+	case *array.Sequence:
+		if y, ok := b.(*array.Sequence); ok {
+			return compareItems(x.Items, y.Items, tol)
+		}
+	case *array.Optional:
+		if y, ok := b.(*array.Optional); ok {
+			if x.Value == nil || y.Value == nil {
+				return verdict(x.Value == nil && y.Value == nil, "one of the optionals is absent")
+			}
+			return Compare(x.Value, y.Value, tol)
+		}
+		if x.Value != nil && b != nil {
+			return Compare(x.Value, b, tol)
+		}
+	case *array.Map:
+		if y, ok := b.(*array.Map); ok {
+			if d := compareArrays(x.Keys, y.Keys, tol); !d.OK {
+				return d
+			}
+			return compareItems(x.Values, y.Values, tol)
+		}
+	}
+	if y, ok := b.(*array.Optional); ok && a != nil && y.Value != nil {
+		return Compare(a, y.Value, tol)
+	}
+	return verdict(a == nil && b == nil, fmt.Sprintf("got %s and %s", summary(a), summary(b)))
+}
+
+func summary(v array.Value) string {
+	if v == nil {
+		return "none"
+	}
+	return v.Summary()
+}
+
+func verdict(ok bool, reason string) Difference {
+	if ok {
+		return Difference{OK: true, First: -1, Cosine: 1}
+	}
+	return Difference{Reason: reason, First: -1}
+}
+
+func compareItems(a, b []array.Value, tol Tolerance) Difference {
+	if len(a) != len(b) {
+		return verdict(false, fmt.Sprintf("got %d and %d elements", len(a), len(b)))
+	}
+	out := verdict(true, "")
+	for i := range a {
+		d := Compare(a[i], b[i], tol)
+		if !d.OK {
+			d.Reason = fmt.Sprintf("element %d: %s", i, d.Text())
+			return d
+		}
+		if d.MaxAbs >= out.MaxAbs {
+			out = d
+		}
+	}
+	return out
+}
+
+func compareArrays(a, b *array.Array, tol Tolerance) Difference {
+	switch {
+	case a.DType() != b.DType():
+		return verdict(false, fmt.Sprintf("got types %s and %s", a.DType(), b.DType()))
+	case !slices.Equal(a.Shape(), b.Shape()):
+		return verdict(false, fmt.Sprintf("got shapes %v and %v", a.Shape(), b.Shape()))
+	}
+	for _, x := range []*array.Array{a, b} {
+		if err := x.Load(); err != nil {
+			return verdict(false, err.Error())
+		}
+	}
+	if a.DType() == array.String || a.DType().IsComplex() {
+		return compareExact(a, b)
+	}
+	x, errA := a.Float64s()
+	y, errB := b.Float64s()
+	if errA != nil || errB != nil {
+		return verdict(false, fmt.Sprintf("%v, %v", errA, errB))
+	}
+	return compareFloats(a, b, x, y, tol)
+}
+
+func compareExact(a, b *array.Array) Difference {
+	d := verdict(true, "")
+	d.Count = a.Size()
+	for i := range a.Size() {
+		if x, y := a.At(i), b.At(i); x != y {
+			d.Bad++
+			if d.First < 0 {
+				d.OK, d.First, d.A, d.B = false, i, x, y
+			}
+		}
+	}
+	return d
+}
+
+func compareFloats(a, b *array.Array, x, y []float64, tol Tolerance) Difference {
+	d := verdict(true, "")
+	d.Count = len(x)
+	abs, rel := make([]float64, 0, len(x)), make([]float64, 0, len(x))
+	var xx, yy, xy float64
+	for i := range x {
+		if !close(x[i], y[i], tol) {
+			d.Bad++
+			if d.First < 0 {
+				d.OK, d.First, d.A, d.B = false, i, a.At(i), b.At(i)
+			}
+		}
+		if math.IsNaN(x[i]) || math.IsNaN(y[i]) || math.IsInf(x[i], 0) || math.IsInf(y[i], 0) {
+			continue
+		}
+		e := math.Abs(x[i] - y[i])
+		abs = append(abs, e)
+		if y[i] != 0 {
+			rel = append(rel, e/math.Abs(y[i]))
+		}
+		d.MaxULP = max(d.MaxULP, ulps(a.DType(), x[i], y[i]))
+		xx, yy, xy = xx+x[i]*x[i], yy+y[i]*y[i], xy+x[i]*y[i]
+	}
+	d.MaxAbs, d.MeanAbs, d.MedAbs = stats(abs)
+	d.MaxRel, d.MeanRel, d.MedRel = stats(rel)
+	if xx > 0 && yy > 0 {
+		d.Cosine = xy / math.Sqrt(xx) / math.Sqrt(yy)
+	}
+	for _, e := range abs {
+		bin := 0
+		if d.MaxAbs > 0 {
+			bin = min(int(e/d.MaxAbs*10), 9)
+		}
+		d.Histogram[bin]++
+	}
+	return d
+}
+
+func close(a, b float64, tol Tolerance) bool {
+	switch {
+	case math.IsNaN(a) || math.IsNaN(b):
+		return tol.EqualNaN && math.IsNaN(a) && math.IsNaN(b)
+	case math.IsInf(a, 0) || math.IsInf(b, 0):
+		return a == b
+	}
+	return math.Abs(a-b) <= tol.Atol+tol.Rtol*math.Abs(b)
+}
+
+// ulps counts the steps between two numbers of the type, in units of the place
+// of the larger.
+func ulps(dt array.DType, a, b float64) float64 {
+	if a == b {
+		return 0
+	}
+	digits := map[array.DType]int{array.Float64: 52, array.Float16: 10, array.BFloat16: 7}[dt]
+	switch {
+	case dt == array.Float32:
+		digits = 23
+	case !dt.IsFloat():
+		return math.Abs(a - b)
+	}
+	m := max(math.Abs(a), math.Abs(b))
+	_, e := math.Frexp(m)
+	return math.Abs(a-b) / math.Ldexp(1, e-1-digits)
+}
+
+func stats(v []float64) (most, mean, median float64) {
+	if len(v) == 0 {
+		return 0, 0, 0
+	}
+	sum := 0.0
+	for _, x := range v {
+		most = max(most, x)
+		sum += x
+	}
+	sorted := slices.Clone(v)
+	sort.Float64s(sorted)
+	n := len(sorted)
+	median = sorted[n/2]
+	if n%2 == 0 {
+		median = (sorted[n/2-1] + sorted[n/2]) / 2
+	}
+	return most, sum / float64(len(v)), median
+}
+
+// Text says in one line how the values differ.
+func (d Difference) Text() string {
+	switch {
+	case d.Reason != "":
+		return d.Reason
+	case d.OK:
+		return fmt.Sprintf("max |a-b| %.3g, mean %.3g", d.MaxAbs, d.MeanAbs)
+	}
+	return fmt.Sprintf("%d of %d elements differ, first at %d: %v and %v; max |a-b| %.3g", d.Bad, d.Count, d.First, d.A, d.B, d.MaxAbs)
+}
