@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starlarkgs/starlarkgs/starlarkgs"
+)
+
+// scriptFlags are the flags of the commands that run scripts.
+type scriptFlags struct {
+	read, write []string
+	exec        bool
+	steps       uint64
+	mem         byteSize
+	timeout     time.Duration
+}
+
+func (f *scriptFlags) register(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.read, "allow-read", nil, "a folder that the script may read (repeatable; default: the current one, and the script's)")
+	c.Flags().StringArrayVar(&f.write, "allow-write", nil, "a folder that the script may write (repeatable; default: the current one)")
+	c.Flags().BoolVar(&f.exec, "allow-exec", false, "let the script start commands, as checks of bisect")
+	c.Flags().Uint64Var(&f.steps, "max-steps", 0, "bound the steps of the interpreter")
+	c.Flags().Var(&f.mem, "max-mem", "bound the memory, as 512MB")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "bound the time, as 30s")
+}
+
+func (a *app) host(f scriptFlags) *starlarkgs.Host {
+	return starlarkgs.New(starlarkgs.Options{Stdout: a.stdout, Stderr: a.stderr, ReadDirs: f.read, WriteDirs: f.write, AllowExec: f.exec,
+		MaxSteps: f.steps, MaxMem: int64(f.mem), Timeout: f.timeout, Backends: nativeBackends(a)})
+}
+
+func newRun(a *app) *cobra.Command {
+	var f scriptFlags
+	var code string
+	c := &cobra.Command{
+		Use:   "run [FLAGS] SCRIPT.star [ARGS…]",
+		Short: "Run a script; what follows it is its argv",
+		Args: func(cmd *cobra.Command, got []string) error {
+			if len(got) == 0 && !cmd.Flags().Changed("code") {
+				return usagef("run: got no script, want SCRIPT.star, - for standard input, or -c CODE")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, got []string) error {
+			h := a.host(f)
+			switch {
+			case cmd.Flags().Changed("code"):
+				_, err := h.RunSource(cmd.Context(), "-c", code, got)
+				return err
+			case got[0] == "-":
+				src, err := io.ReadAll(a.stdin)
+				if err != nil {
+					return fmt.Errorf("standard input: %w", err)
+				}
+				_, err = h.RunSource(cmd.Context(), "<stdin>", string(src), got[1:])
+				return err
+			}
+			return h.RunFile(cmd.Context(), got[0], got[1:])
+		},
+	}
+	c.Flags().SetInterspersed(false)
+	c.Flags().StringVarP(&code, "code", "c", "", "run this text instead of a file")
+	f.register(c)
+	return c
+}
