@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/ir"
@@ -396,4 +397,10 @@ func asCut(v starlark.Value, what string) (surgery.Cut, error) {
 		return cut, nil
 	}
 	return surgery.Cut{}, fmt.Errorf("%s: got %s, want a name, a tensor, or (name, shape, dtype)", what, v.Type())
+}
+
+// entry is what became of one node, as a struct.
+func entry(e surgery.FoldEntry) starlark.Value {
+	return starlarkstruct.FromStringDict(starlark.String("entry"), starlark.StringDict{
+		"node": value.Text(e.Node), "op": value.Text(e.Op), "reason": value.Text(e.Reason), "bytes": starlark.MakeInt64(e.Bytes)})
 }
