@@ -173,6 +173,9 @@ func (a *Array) View(key []Index) (*Array, error) {
 		}
 		axis++
 	}
+	if c.Size() == 0 { // what is empty lies nowhere
+		c.offset, c.strides = 0, rowMajor(c.shape)
+	}
 	return c, nil
 }
 

@@ -189,11 +189,12 @@ func unroll(cs *convShape, channels int, src, patches []float32) {
 func copyLine(line, src []float32, base, n, shift, stride int) {
 	if stride == 1 {
 		lo, hi := min(max(0, -shift), len(line)), max(0, min(len(line), n-shift))
-		if hi < lo {
-			hi = lo
+		if hi <= lo {
+			clear(line)
+			return
 		}
 		clear(line[:lo])
-		copy(line[lo:hi], src[base+lo+shift:max(base+lo+shift, base+hi+shift)])
+		copy(line[lo:hi], src[base+lo+shift:base+hi+shift])
 		clear(line[hi:])
 		return
 	}

@@ -38,7 +38,7 @@ type app struct {
 
 // commands lists the sub-commands in the order in which help shows them.
 var commands = []func(*app) *cobra.Command{
-	newRun, newVersion,
+	newRun, newInfer, newCompare, newSanitize, newExtract, newConform, newVersion, newRoundtrip,
 }
 
 func main() {

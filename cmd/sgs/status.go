@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/starlarkgs/starlarkgs/onnx"
+	"github.com/starlarkgs/starlarkgs/surgery"
 )
 
 // statusOf returns the exit status of an error: the one it carries, else what
@@ -20,4 +21,13 @@ func statusOf(err error) int {
 		return exitFile
 	}
 	return exitBad
+}
+
+// nameStatus makes a name that the model does not have a usage error.
+func nameStatus(err error) error {
+	var name *surgery.NameError
+	if errors.As(err, &name) {
+		return &statusError{exitUsage, err}
+	}
+	return err
 }

@@ -52,14 +52,14 @@ func (f *frame) value(t *ir.Tensor) (array.Value, error) {
 	return nil, fmt.Errorf("value %q: nothing makes it, and it is neither an input nor a constant", t.Name())
 }
 
-// run evaluates the steps of a plan. A mapped file that is cut under it is an error.
+// run evaluates the steps of a plan.
 func (f *frame) run(p *plan) error {
 	for i := range p.steps {
 		if err := f.ctx.Err(); err != nil {
 			return err
 		}
 		st := &p.steps[i]
-		if err := mmap.Guard(func() error { return f.step(st) }); err != nil {
+		if err := f.guarded(st); err != nil {
 			return err
 		}
 		for _, t := range st.free {
@@ -67,6 +67,17 @@ func (f *frame) run(p *plan) error {
 		}
 	}
 	return nil
+}
+
+// guarded evaluates a step. A mapped file that is cut under it is an error, and
+// so is a panic, which is a bug of a kernel: one node must not end the session.
+func (f *frame) guarded(st *step) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s: internal error: %v", st.node.Path(), r)
+		}
+	}()
+	return mmap.Guard(func() error { return f.step(st) })
 }
 
 func (f *frame) step(st *step) error {
