@@ -34,11 +34,12 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	quiet, verbose int
+	ortLib         string
 }
 
 // commands lists the sub-commands in the order in which help shows them.
 var commands = []func(*app) *cobra.Command{
-	newRun, newInfer, newCompare, newSanitize, newExtract, newConform, newVersion, newRoundtrip,
+	newRun, newInfer, newCompare, newSanitize, newExtract, newConform, newBackends, newVersion, newRoundtrip,
 }
 
 func main() {
@@ -82,6 +83,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
 	root.PersistentFlags().CountVarP(&a.verbose, "verbose", "v", "say more (repeatable)")
 	root.PersistentFlags().CountVarP(&a.quiet, "quiet", "q", "say less (repeatable)")
+	root.PersistentFlags().StringVar(&a.ortLib, "ort-lib", "", "the shared library of ONNX Runtime")
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}

@@ -20,7 +20,7 @@ func newVersion(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			fmt.Fprintf(a.stdout, "sgs %s%s\n", version, commit())
 			fmt.Fprintf(a.stdout, "opsets   ai.onnx 1 to %d, ai.onnx.ml 1 to %d\n", schema.MaxOpset(""), schema.MaxOpset("ai.onnx.ml"))
-			fmt.Fprintf(a.stdout, "backends %s\n", backendNames())
+			fmt.Fprintf(a.stdout, "backends %s\n", a.backendNames())
 			return nil
 		},
 	}
