@@ -2,7 +2,7 @@
 package par
 
 import (
-	"runtime"
+	goruntime "runtime"
 	"runtime/debug"
 	"sync"
 )
@@ -12,7 +12,7 @@ import (
 // the caller. A fault in a mapping becomes a panic, and a panic in a part is
 // raised again in the caller.
 func For(n, grain int, body func(lo, hi int)) {
-	workers := min(runtime.GOMAXPROCS(0), n/max(grain, 1))
+	workers := min(goruntime.GOMAXPROCS(0), n/max(grain, 1))
 	if workers <= 1 {
 		if n > 0 {
 			body(0, n)

@@ -2,6 +2,7 @@ package spell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -49,10 +50,68 @@ func TestDistance(t *testing.T) {
 		{"abc", "abc", 3, 0}, {"abc", "acb", 3, 1}, {"abc", "", 3, 3}, {"", "ab", 3, 2},
 		{"kitten", "sitting", 5, 3}, {"kitten", "sitting", 2, 3}, {"ab", "ba", 1, 1}, {"abcdef", "a", 2, 3},
 	} {
-		if got := distance([]rune(tc.a), []rune(tc.b), tc.limit); got != tc.want {
+		m := measure{word: []rune(tc.a)}
+		if got := m.distance(tc.b, tc.limit); got != tc.want {
 			t.Errorf("distance(%q, %q, %d) = %d, want %d", tc.a, tc.b, tc.limit, got, tc.want)
 		}
 	}
+}
+
+// TestNearestAll holds Nearest, which keeps its memory and looks at lengths first,
+// against the plain recursive definition of the distance.
+func TestNearestAll(t *testing.T) {
+	letters := []rune("abÉ_")
+	var words []string
+	for n := range 4 * 4 * 4 * 4 {
+		w := ""
+		for ; n > 0; n /= 4 {
+			w += string(letters[n%4])
+		}
+		words = append(words, w)
+	}
+	for _, word := range words {
+		want := slowNearest(word, words)
+		if got := Nearest(word, words); !slices.Equal(got, want) {
+			t.Fatalf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func slowNearest(word string, candidates []string) []string {
+	plain := func(s string) []rune { return []rune(strings.ReplaceAll(strings.ToLower(s), "_", "")) }
+	limit := max(1, len([]rune(word))/3)
+	if len(plain(word)) < 2 {
+		limit = 0
+	}
+	for d := 0; d <= limit; d++ {
+		var near []string
+		for _, c := range candidates {
+			if c != word && c != "" && slowDistance(plain(word), plain(c)) == d {
+				near = append(near, c)
+			}
+		}
+		if near != nil {
+			slices.Sort(near)
+			return slices.Compact(near)
+		}
+	}
+	return nil
+}
+
+func slowDistance(a, b []rune) int {
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) + len(b)
+	}
+	x, y := len(a)-1, len(b)-1
+	cost := 1
+	if a[x] == b[y] {
+		cost = 0
+	}
+	d := min(slowDistance(a[:x], b)+1, slowDistance(a, b[:y])+1, slowDistance(a[:x], b[:y])+cost)
+	if x > 0 && y > 0 && a[x] == b[y-1] && a[x-1] == b[y] {
+		d = min(d, slowDistance(a[:x-1], b[:y-1])+1)
+	}
+	return d
 }
 
 func BenchmarkNearest100k(b *testing.B) {

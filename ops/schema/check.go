@@ -13,7 +13,7 @@ type Call struct {
 	// Inputs has the type of each input, as "tensor(float)": "" where it is not
 	// known, Omitted where the input is not given.
 	Inputs []string
-	// Outputs has a value for each output, likewise.
+	// Outputs has the type of each output, likewise.
 	Outputs []string
 	// Attrs has the kind of each attribute that is set.
 	Attrs map[string]Kind
@@ -73,24 +73,33 @@ func (s *Schema) checkAttrs(c Call, fail func(string, ...any)) {
 	}
 }
 
+// bound is the value that fixed what a type parameter stands for.
+type bound struct{ label, typ string }
+
 func (s *Schema) checkTypes(c Call, fail func(string, ...any)) {
-	bound := map[string]int{} // type parameter → the input that fixed it
-	for i, t := range c.Inputs {
-		p := s.Input(i)
+	fixed := map[string]bound{}
+	s.checkSide("input", c.Inputs, s.Input, fixed, fail)
+	s.checkSide("output", c.Outputs, s.Output, fixed, fail)
+}
+
+func (s *Schema) checkSide(what string, types []string, param func(int) *Param, fixed map[string]bound, fail func(string, ...any)) {
+	for i, t := range types {
+		p := param(i)
 		if p == nil || t == "" || t == Omitted {
 			continue
 		}
+		label := fmt.Sprintf("%s %d (%s)", what, i, p.Name)
 		if allowed := s.Allowed(p); !slices.Contains(allowed, t) {
-			fail("input %d (%s): got %s, want %s", i, p.Name, plain(t), plainList(allowed))
+			fail("%s: got %s, want %s", label, plain(t), plainList(allowed))
 			continue
 		}
 		if p.Option == Variadic && !p.Homogeneous {
 			continue
 		}
-		if first, ok := bound[p.Type]; !ok {
-			bound[p.Type] = i
-		} else if c.Inputs[first] != t {
-			fail("input %d (%s): got %s, want %s as input %d (%s)", i, p.Name, plain(t), plain(c.Inputs[first]), first, s.Input(first).Name)
+		if first, ok := fixed[p.Type]; !ok {
+			fixed[p.Type] = bound{label, t}
+		} else if first.typ != t {
+			fail("%s: got %s, want %s as %s", label, plain(t), plain(first.typ), first.label)
 		}
 	}
 }
@@ -139,7 +148,8 @@ func kindName(k Kind) string {
 
 // numpyNames are the element types whose names differ from NumPy's.
 var numpyNames = map[string]string{"float": "float32", "double": "float64", "float8e4m3fn": "float8_e4m3fn", "float8e4m3fnuz": "float8_e4m3fnuz",
-	"float8e5m2": "float8_e5m2", "float8e5m2fnuz": "float8_e5m2fnuz", "float8e8m0": "float8_e8m0fnu", "float4e2m1": "float4_e2m1fn"}
+	"float8e5m2": "float8_e5m2", "float8e5m2fnuz": "float8_e5m2fnuz", "float8e8m0": "float8_e8m0fnu", "float4e2m1": "float4_e2m1fn",
+	"float6e2m3": "float6_e2m3fn", "float6e3m2": "float6_e3m2fn"}
 
 // plain cuts tensor( ) off a type and names the element type as NumPy does.
 func plain(t string) string {
@@ -174,6 +184,7 @@ func ElementOf(t string) string {
 	return ""
 }
 
+// plainList writes types as "a, b or c".
 func plainList(ts []string) string {
 	out := make([]string, len(ts))
 	for i, t := range ts {

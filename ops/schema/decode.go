@@ -5,16 +5,6 @@ import (
 	"fmt"
 )
 
-// The attribute kinds whose defaults need a Go type of their own.
-const (
-	kindFloat   Kind = 1
-	kindInt     Kind = 2
-	kindString  Kind = 3
-	kindFloats  Kind = 6
-	kindInts    Kind = 7
-	kindStrings Kind = 8
-)
-
 type rawParam struct {
 	Name   string `json:"n"`
 	Type   string `json:"t"`
@@ -37,9 +27,11 @@ type rawSchema struct {
 	Types  []rawType  `json:"types"`
 	Attrs  []rawAttr  `json:"attrs"`
 	Dep    int        `json:"dep"`
-	Fn     int        `json:"fn"`
+	Fn     []int      `json:"fn"`
+	Ctx    int        `json:"ctx"`
 	Exp    int        `json:"exp"`
 	Det    string     `json:"det"`
+	Random int        `json:"rnd"`
 }
 
 type rawType struct {
@@ -60,9 +52,13 @@ func decode(k key, since int, text []byte) *Schema {
 	}
 	s := &Schema{
 		Domain: k.domain, Name: k.name, Since: since,
-		Deprecated: r.Dep != 0, Experimental: r.Exp != 0, Function: r.Fn != 0, Deterministic: r.Det == "",
+		Deprecated: r.Dep != 0, Experimental: r.Exp != 0, Deterministic: r.Random == 0, Declared: Determinism(r.Det),
+		Function: len(r.Fn) > 0, FunctionOpsets: r.Fn, ContextFunction: r.Ctx != 0,
 		Inputs: params(r.In), Outputs: params(r.Out),
 		MinInputs: r.Counts[0], MaxInputs: r.Counts[1], MinOutputs: r.Counts[2], MaxOutputs: r.Counts[3],
+	}
+	if s.Declared == "" {
+		s.Declared = Pure
 	}
 	for _, t := range r.Types {
 		s.Types = append(s.Types, Constraint{t.param, t.allowed})
@@ -88,17 +84,17 @@ func defaultOf(k key, a rawAttr) any {
 	var err error
 	var v any
 	switch a.Kind {
-	case kindFloat:
+	case KindFloat:
 		v, err = into[float32](a.Default)
-	case kindInt:
+	case KindInt:
 		v, err = into[int64](a.Default)
-	case kindString:
+	case KindString:
 		v, err = into[string](a.Default)
-	case kindFloats:
+	case KindFloats:
 		v, err = into[[]float32](a.Default)
-	case kindInts:
+	case KindInts:
 		v, err = into[[]int64](a.Default)
-	case kindStrings:
+	case KindStrings:
 		v, err = into[[]string](a.Default)
 	default:
 		err = fmt.Errorf("default of kind %d", a.Kind)

@@ -48,14 +48,46 @@ const Unbounded = 1<<31 - 1
 // AttributeProto.AttributeType (ir.AttrKind has the same).
 type Kind uint8
 
+// The kinds of attributes.
+const (
+	KindFloat         Kind = 1
+	KindInt           Kind = 2
+	KindString        Kind = 3
+	KindTensor        Kind = 4
+	KindGraph         Kind = 5
+	KindFloats        Kind = 6
+	KindInts          Kind = 7
+	KindStrings       Kind = 8
+	KindTensors       Kind = 9
+	KindGraphs        Kind = 10
+	KindSparseTensor  Kind = 11
+	KindSparseTensors Kind = 12
+	KindType          Kind = 13
+	KindTypes         Kind = 14
+)
+
+// Determinism is what the standard declares of an operator. It is coarser than
+// Schema.Deterministic: If is NotPure there, whatever its branches hold.
+type Determinism string
+
+// The declarations of determinism.
+const (
+	Pure       Determinism = "Deterministic"
+	NotPure    Determinism = "NonDeterministic"
+	Undeclared Determinism = "Unknown"
+)
+
 // Schema is one operator from one opset on.
 type Schema struct {
 	Domain, Name           string
 	Since                  int
 	Deprecated             bool
 	Experimental           bool
-	Deterministic          bool // false for random operators and those that are not known to be
-	Function               bool // the standard gives a body of simpler operators
+	Deterministic          bool        // draws no random numbers; an operator with bodies is as they are
+	Declared               Determinism // what the standard says of that
+	Function               bool        // the standard gives a body of simpler operators
+	FunctionOpsets         []int       // the opsets for which it gives one, ascending
+	ContextFunction        bool        // the body depends on the node's attributes and types
 	Inputs, Outputs        []Param
 	MinInputs, MaxInputs   int
 	MinOutputs, MaxOutputs int
@@ -108,7 +140,10 @@ type table struct {
 	names   map[string][]string
 }
 
-var load = sync.OnceValue(func() *table {
+var load = sync.OnceValue(read)
+
+// read unpacks the data and finds the lines; no schema is decoded yet.
+func read() *table {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		panic("internal error: schemas: " + err.Error())
@@ -122,7 +157,7 @@ var load = sync.OnceValue(func() *table {
 		t.add(bytes.TrimSuffix(line, []byte("\n")))
 	}
 	return t
-})
+}
 
 func (t *table) add(line []byte) {
 	parts := bytes.SplitN(line, []byte("\t"), 4)
@@ -331,12 +366,36 @@ func (s *Schema) Signature() string {
 	return fmt.Sprintf("%s(%s) -> %s", s.Name, strings.Join(parts, ", "), strings.Join(outs, ", "))
 }
 
+// literal writes a default as a script would.
 func literal(v any) string {
 	switch v := v.(type) {
 	case string:
 		return strconv.Quote(v)
+	case float32:
+		return decimal(v)
+	case []float32:
+		return literals(v)
+	case []int64:
+		return literals(v)
 	case []string:
-		return fmt.Sprintf("%q", v)
+		return literals(v)
 	}
 	return fmt.Sprint(v)
+}
+
+func literals[T any](vs []T) string {
+	out := make([]string, len(vs))
+	for i, v := range vs {
+		out[i] = literal(v)
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// decimal writes a float so that it does not look like an int.
+func decimal(v float32) string {
+	text := strconv.FormatFloat(float64(v), 'g', -1, 32)
+	if strings.ContainsAny(text, ".eIN") {
+		return text
+	}
+	return text + ".0"
 }

@@ -69,6 +69,21 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+func TestTypeNames(t *testing.T) {
+	for onnx, numpy := range map[string]string{"tensor(float)": "float32", "tensor(double)": "float64", "tensor(int64)": "int64", "tensor(bfloat16)": "bfloat16",
+		"tensor(float8e8m0)": "float8_e8m0fnu", "tensor(float6e3m2)": "float6_e3m2fn", "tensor(string)": "string"} {
+		if got := ElementOf(onnx); got != numpy {
+			t.Errorf("ElementOf(%s) = %q, want %q", onnx, got, numpy)
+		}
+		if got := TypeString(numpy); got != onnx {
+			t.Errorf("TypeString(%s) = %q, want %q", numpy, got, onnx)
+		}
+	}
+	if got := ElementOf("seq(tensor(float))"); got != "" {
+		t.Errorf("ElementOf of a sequence = %q, want none", got)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	f, i := "tensor(float)", "tensor(int64)"
 	tests := []struct {
@@ -84,6 +99,17 @@ func TestCheck(t *testing.T) {
 		{"required", "Cast", Call{Inputs: []string{f}, Outputs: []string{f}}, `attribute "to": got none, want an int: it is required`},
 		{"dtype", "Conv", Call{Inputs: []string{i, f}, Outputs: []string{f}}, "input 0 (X): got int64, want float64, float32 or float16"},
 		{"tied", "Add", Call{Inputs: []string{f, i}, Outputs: []string{f}}, "input 1 (B): got int64, want float32 as input 0 (A)"},
+		{"an output's type", "Relu", Call{Inputs: []string{f}, Outputs: []string{i}}, "output 0 (Y): got int64, want float32 as input 0 (X)"},
+		{"an output's type not allowed", "Shape", Call{Inputs: []string{f}, Outputs: []string{f}}, "output 0 (shape): got float32, want int64"},
+		{"too many outputs", "Relu", Call{Inputs: []string{f}, Outputs: []string{"", ""}}, "got 2 outputs, want 1: Y"},
+		{"too few inputs", "Add", Call{Inputs: []string{f}, Outputs: []string{f}}, "got 1 input, want 2: A, B"},
+		{"several faults", "Cast", Call{Inputs: []string{f}, Outputs: []string{f}, Attrs: map[string]Kind{"too": 2}},
+			`attribute "too": Cast has no such attribute (did you mean "to"?); attribute "to": got none, want an int: it is required`},
+		{"a variadic list of one type", "Concat", Call{Inputs: []string{f, f, i}, Outputs: []string{f}, Attrs: map[string]Kind{"axis": 2}},
+			"input 2 (inputs): got int64, want float32 as input 0 (inputs)"},
+		{"a variadic list of any types", "Loop", Call{Inputs: []string{Omitted, Omitted, f, i}, Outputs: []string{f, i}, Attrs: map[string]Kind{"body": 5}}, ""},
+		{"an optional input omitted", "Resize", Call{Inputs: []string{f, Omitted, f}, Outputs: []string{f}}, ""},
+		{"a kind that is none", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: map[string]Kind{"group": 99}}, `attribute "group": got kind 99, want an int`},
 		{"variadic", "Concat", Call{Outputs: []string{f}, Attrs: map[string]Kind{"axis": 2}}, "got 0 inputs, want at least 1: inputs…"},
 		{"unknown types pass", "Add", Call{Inputs: []string{"", i}, Outputs: []string{""}}, ""},
 	}

@@ -8,8 +8,18 @@ usage: gen.py            writes the file
 Facts only (names, types, counts, defaults, versions), no prose. One line per
 schema, "domain TAB name TAB since TAB json"; the first line, whose domain is
 "#", holds the package's version, the newest opset of each domain and the table
-from opset to IR version. Needs onnx 1.23 or later; nothing else in the project
-needs Python.
+from opset to IR version. Keys of the json, left out where they say nothing:
+
+  in, out  parameters: n name, t type, o option, het not homogeneous, min arity
+  c        least and most inputs, least and most outputs
+  types    type parameter and the types it may stand for
+  attrs    n name, k kind (AttributeProto.AttributeType), r required, d default
+  fn, ctx  opsets of the function bodies; whether a body depends on the node
+  det      the package's node_determinism, unless Deterministic
+  rnd      the operator itself draws random numbers (see draws)
+  dep, exp deprecated, experimental
+
+Needs onnx 1.23 or later; nothing else in the project needs Python.
 """
 import gzip, io, json, pathlib, sys
 
@@ -20,6 +30,12 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "schemas.gz"
 DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"]
 OPTIONS = {"Single": 0, "Optional": 1, "Variadic": 2}
 UNBOUNDED = 2**31 - 1
+LEVELS = {"COMMON", "EXPERIMENTAL"}
+GRAPH = defs.OpSchema.AttrType.GRAPH
+
+# What the package leaves undeclared (Unknown) and draws nothing. A new operator
+# that it leaves undeclared stops this script until someone has looked.
+DRAWS_NOTHING = {"LinearAttention", "CausalConvWithState", "DepthToSpace", "SpaceToDepth"}
 
 
 def formal(p):
@@ -56,6 +72,32 @@ def attribute(a):
     return out
 
 
+def draws(s):
+    """Whether the operator itself draws random numbers. The package also calls
+    operators with bodies non-deterministic, and those whose function has an If;
+    they are as their bodies are."""
+    d = s.node_determinism.name
+    if d == "Deterministic" or any(a.type == GRAPH for a in s.attributes.values()):
+        return False
+    if s.has_function:
+        versions = {o.domain: o.version for o in s.function_body.opset_import}
+        return any_draws(s.function_body.node, versions)
+    if d == "Unknown":
+        if s.name not in DRAWS_NOTHING:
+            sys.exit(f"gen.py: {s.name}-{s.since_version}: determinism is Unknown, want a decision in DRAWS_NOTHING")
+        return False
+    return True
+
+
+def any_draws(nodes, versions):
+    for n in nodes:
+        if draws(defs.get_schema(n.op_type, versions[n.domain], n.domain)):
+            return True
+        if any(any_draws(a.g.node, versions) for a in n.attribute if a.HasField("g")):
+            return True
+    return False
+
+
 def schema(s):
     out = {
         "in": [formal(p) for p in s.inputs],
@@ -67,12 +109,18 @@ def schema(s):
     if s.deprecated:
         out["dep"] = 1
     if s.has_function or s.has_context_dependent_function:
-        out["fn"] = 1
-    if s.support_level.name != "COMMON":
+        out["fn"] = sorted(set(s.function_opset_versions) | set(s.context_dependent_function_opset_versions))
+    if s.has_context_dependent_function:
+        out["ctx"] = 1
+    if s.support_level.name not in LEVELS:
+        sys.exit(f"gen.py: {s.name}: got support level {s.support_level.name}, want one of {sorted(LEVELS)}")
+    if s.support_level.name == "EXPERIMENTAL":
         out["exp"] = 1
     d = s.node_determinism.name
     if d != "Deterministic":
         out["det"] = d
+    if draws(s):
+        out["rnd"] = 1
     return out
 
 
@@ -101,14 +149,19 @@ def packed(data):
 
 
 def main():
+    if sys.argv[1:] not in ([], ["--check"]):
+        sys.exit(__doc__)
+    if tuple(int(x) for x in onnx.__version__.split(".")[:2]) < (1, 23):
+        sys.exit(f"gen.py: got onnx {onnx.__version__}, want 1.23 or later")
     new = text()
     if "--check" in sys.argv:
         old = gzip.decompress(OUT.read_bytes()).decode()
         if old == new:
             print(f"schemas.gz is what onnx {onnx.__version__} says")
             return 0
+        was = json.loads(old.split("\n", 1)[0].split("\t")[3])["package"]
         a, b = set(old.splitlines()), set(new.splitlines())
-        print(f"schemas.gz differs from onnx {onnx.__version__}: {len(a - b)} lines gone or changed, {len(b - a)} new or changed")
+        print(f"schemas.gz, of onnx {was}, differs from onnx {onnx.__version__}: {len(a - b)} lines gone or changed, {len(b - a)} new or changed")
         return 1
     OUT.write_bytes(packed(new))
     print(f"{OUT.name}: {new.count(chr(10)) - 1} schemas of onnx {onnx.__version__}")
