@@ -12,13 +12,6 @@ type segment struct {
 	src   source
 }
 
-func (s segment) size() int64 {
-	if s.src != nil {
-		return s.src.Len()
-	}
-	return int64(len(s.bytes))
-}
-
 // expand replaces the placeholders in an encoded message by their payloads: it
 // computes the length of every message around one, and copies the rest.
 func expand(skeleton []byte, payloads []payload) (segments []segment, size int64) {

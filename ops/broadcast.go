@@ -49,11 +49,11 @@ func broadcastDim(a, b sym.Expr) sym.Expr {
 // rows splits a broadcast of two arrays into rows: for each, the offsets of the
 // operands' rows. An operand's row is contiguous, or one repeated element.
 type rows struct {
-	n, length      int
-	outer          []int
-	strideA, stepA []int
-	strideB, stepB []int
-	incA, incB     int // 1, or 0 for a repeated element
+	n, length  int
+	outer      []int
+	strideA    []int
+	strideB    []int
+	incA, incB int // 1, or 0 for a repeated element
 }
 
 // planRows merges trailing axes along which both operands run alike.

@@ -44,11 +44,9 @@ func (s *Site) window(rank int, kernel []int) (*window, error) {
 		}
 	}
 	w.before, w.after = append([]int(nil), pads[:rank]...), append([]int(nil), pads[rank:]...)
-	if kernel != nil {
-		for i, k := range kernel {
-			if w.kernel[i] != k {
-				return nil, s.Errorf("attribute \"kernel_shape\": got %v, want %v, the weights' own", w.kernel, kernel)
-			}
+	for i, k := range kernel {
+		if w.kernel[i] != k {
+			return nil, s.Errorf("attribute \"kernel_shape\": got %v, want %v, the weights' own", w.kernel, kernel)
 		}
 	}
 	return w, nil

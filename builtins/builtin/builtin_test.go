@@ -92,9 +92,9 @@ func eval(src string) (starlark.Value, error) {
 func TestCall(t *testing.T) {
 	const sig = "graph.layer(op, inputs=[], axis=None, *, mode=\"auto\", scale=1.5)"
 	for _, tc := range []struct{ src, want string }{
-		{`layer("Relu")`, `"Relu[]0 falseauto1.5"`},
-		{`layer("Relu", ("a", "b"), 2, mode="keep", scale=2)`, `"Relu[a b]2 truekeep2"`},
-		{`layer(inputs={"a": 1}, op="Relu", axis=None)`, `"Relu[a]0 trueauto1.5"`},
+		{`layer("Relu")`, `"Relu[] 0 falseauto1.5"`},
+		{`layer("Relu", ("a", "b"), 2, mode="keep", scale=2)`, `"Relu[a b] 2 truekeep2"`},
+		{`layer(inputs={"a": 1}, op="Relu", axis=None)`, `"Relu[a] 0 trueauto1.5"`},
 		{`layer()`, `graph.layer: missing argument "op": ` + sig},
 		{`layer("R", [], 1, 2)`, `graph.layer: got 4 positional arguments, want at most 3: ` + sig + `; give "mode" by name`},
 		{`layer("R", op="S")`, `graph.layer: argument "op" is given twice`},
@@ -183,7 +183,7 @@ def g(a, *, c): pass
     print("layer")
 `},
 		{d["m"], "module m\n\n  A module. More.\n\n  pi     float 3.0\n  zeros  makes zeros.\n"},
-		{fn["f"], "f(a, b=1, *rest, c, d=2, **kw)\n\n  Does f.\n  \n      More.\n\n  defined at f.star:2:1\n"},
+		{fn["f"], "f(a, b=1, *rest, c, d=2, **kw)\n\n  Does f.\n\n  More.\n\n  defined at f.star:2:1\n"},
 		{fn["g"], "g(a, *, c)\n\n  defined at f.star:6:1\n"},
 		{starlark.MakeInt(3), "3: a value of type int\n"},
 	} {

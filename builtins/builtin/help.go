@@ -95,7 +95,7 @@ func scriptHelp(fn *starlark.Function) string {
 		parts = append(parts[:star], append([]string{"*"}, parts[star:]...)...)
 	}
 	fmt.Fprintf(&b, "%s(%s)\n", fn.Name(), strings.Join(parts, ", "))
-	if doc := strings.TrimSpace(fn.Doc()); doc != "" {
+	if doc := Dedent(fn.Doc()); doc != "" {
 		fmt.Fprintf(&b, "\n%s\n", indent(doc, "  "))
 	}
 	fmt.Fprintf(&b, "\n  defined at %s\n", fn.Position())
@@ -188,8 +188,31 @@ func firstSentence(s string) string {
 	return s
 }
 
+// Dedent trims a doc string and removes the indentation that its lines after
+// the first share.
+func Dedent(doc string) string {
+	lines := strings.Split(strings.TrimSpace(doc), "\n")
+	shared := -1
+	for _, l := range lines[1:] {
+		if text := strings.TrimLeft(l, " \t"); text != "" && (shared < 0 || len(l)-len(text) < shared) {
+			shared = len(l) - len(text)
+		}
+	}
+	for i, l := range lines[1:] {
+		lines[i+1] = strings.TrimRight(l[min(len(l), max(shared, 0)):], " \t\r")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// indent puts by before every line that is not empty.
 func indent(s, by string) string {
-	return by + strings.ReplaceAll(s, "\n", "\n"+by)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if l != "" {
+			lines[i] = by + l
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 func join(sep string, parts ...string) string {

@@ -39,7 +39,7 @@ type app struct {
 
 // commands lists the sub-commands in the order in which help shows them.
 var commands = []func(*app) *cobra.Command{
-	newRun, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newVersion, newRoundtrip,
+	newRun, newRepl, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newVersion, newRoundtrip,
 }
 
 func main() {

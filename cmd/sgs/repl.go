@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/starlarkgs/starlarkgs/repl"
+)
+
+func newRepl(a *app) *cobra.Command {
+	var f scriptFlags
+	c := &cobra.Command{
+		Use:   "repl [SCRIPT.star] [MODEL]",
+		Short: "The prompt; a model given is bound to g",
+		Args:  args("SCRIPT.star and MODEL at most", 0, 2),
+		RunE: func(cmd *cobra.Command, got []string) error {
+			h := a.host(f)
+			for _, path := range got {
+				src := fmt.Sprintf("g = open(%q)", path)
+				if strings.HasSuffix(path, ".star") {
+					text, err := os.ReadFile(path)
+					if err != nil {
+						return err
+					}
+					src = string(text)
+				}
+				if _, err := h.Chunk(cmd.Context(), path, src); err != nil {
+					return err
+				}
+			}
+			in, ok := a.stdin.(io.ReadCloser)
+			if !ok {
+				in = io.NopCloser(a.stdin)
+			}
+			return repl.Run(cmd.Context(), h, repl.Options{Stdin: in, Stdout: a.stdout, Stderr: a.stderr, History: historyFile(),
+				Banner: "sgs " + version + ": help(x) explains any value; exit or Ctrl-D leaves"})
+		},
+	}
+	f.register(c)
+	return c
+}
+
+// historyFile is where the prompt keeps its history.
+func historyFile() string {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "sgs", "history.jsonl")
+}
