@@ -45,7 +45,7 @@ func Open(path string, o OpenOptions) (*ir.Model, error) {
 // Read decodes the model in data, which the model then refers to: it must not
 // be changed. External data can't be reached.
 func Read(data []byte) (*ir.Model, error) {
-	return read(memory{bytes.NewReader(data), data}, nil)
+	return read(&memory{bytes.NewReader(data), data}, nil)
 }
 
 // memory is bytes as a source.
@@ -54,13 +54,13 @@ type memory struct {
 	data []byte
 }
 
-func (m memory) Len() int64             { return int64(len(m.data)) }
-func (m memory) Bytes() ([]byte, error) { return m.data, nil }
+func (m *memory) Len() int64             { return int64(len(m.data)) }
+func (m *memory) Bytes() ([]byte, error) { return m.data, nil }
 
 // section returns a part of a source as a source.
-func (m memory) section(off, n int64) source {
+func (m *memory) section(off, n int64) source {
 	part := m.data[off : off+n : off+n]
-	return memory{bytes.NewReader(part), part}
+	return &memory{bytes.NewReader(part), part}
 }
 
 // decode reads a message of any kind from a source: its skeleton, with weights

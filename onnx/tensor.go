@@ -22,7 +22,7 @@ func sectionOf(s source, off, n int64) (source, error) {
 	switch s := s.(type) {
 	case *mmap.Section:
 		return s.File().Section(s.Offset()+off, n)
-	case memory:
+	case *memory:
 		return s.section(off, n), nil
 	}
 	return nil, faultf(ErrInvalid, "internal error: source %T has no parts", s)
@@ -302,10 +302,10 @@ func (p *typedPayload) ReadAt(b []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return memory{data: data}.readAt(b, off)
+	return &memory{data: data}.readAt(b, off)
 }
 
-func (m memory) readAt(b []byte, off int64) (int, error) {
+func (m *memory) readAt(b []byte, off int64) (int, error) {
 	if off < 0 || off > int64(len(m.data)) {
 		return 0, faultf(ErrInvalid, "offset %d: the data has %d bytes", off, len(m.data))
 	}

@@ -28,7 +28,7 @@ func ReadValue(path string, typ *ir.Type) (array.Value, error) {
 }
 
 func decodeValue(data []byte, typ *ir.Type) (array.Value, error) {
-	l := &tensorLoader{src: memory{bytes.NewReader(data), data}}
+	l := &tensorLoader{src: &memory{bytes.NewReader(data), data}}
 	kind := ir.TensorKind
 	if typ != nil {
 		kind = typ.Kind

@@ -230,7 +230,7 @@ func Incomplete(src string) bool {
 	if err != nil {
 		return strings.Contains(err.Error(), "want a def on the next line") || strings.Contains(err.Error(), "is not closed")
 	}
-	_, err = dialect.Parse("", blanked, 0)
+	_, err = dialect.Parse("", blanked+"\n", 0)
 	if err == nil {
 		return compound(src) && !strings.HasSuffix(src, "\n\n") && !strings.HasSuffix(src, "\n")
 	}

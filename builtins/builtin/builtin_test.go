@@ -44,8 +44,8 @@ var all = &builtin.Func{
 	Params: []builtin.Param{builtin.Req("fn", "function", "").Positional(), builtin.Rest("args", "any", ""), builtin.RestKw("kw", "any", "")},
 	Fn: func(c *builtin.Call) (starlark.Value, error) {
 		if c.Value("fn") == starlark.None {
-			var m map[string]int
-			m["x"] = 1
+			var names []string
+			return nil, errors.New(names[0]) // a bug: out of range
 		}
 		fn := c.Callable("fn")
 		if err := c.Err(); err != nil {
@@ -114,7 +114,7 @@ func TestCall(t *testing.T) {
 		{`all_of(len, "abc", x=1)`, `3`},
 		{`all_of(3)`, `all_of: fn: got int 3, want function`},
 		{`all_of(fn=3)`, `all_of: missing argument "fn": all_of(fn, *args, **kw)`},
-		{`all_of(None)`, `internal error: all_of: assignment to entry in nil map`},
+		{`all_of(None)`, `internal error: all_of: runtime error: index out of range [0] with length 0`},
 		{`all_of(layer, 3)`, `graph.layer: op: got int 3, want string`},
 		{`nothing()`, `nothing: x: got 1, want 2`},
 		{`nothing(1)`, `nothing: got 1 positional argument, want 0: nothing()`},
