@@ -330,7 +330,7 @@ func (s arraySource) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return &memory{data: b}.readAt(p, off)
+	return (&memory{data: b}).readAt(p, off)
 }
 
 func (e *encoder) sparse(sp *ir.Sparse, name string) *pb.SparseTensorProto {

@@ -302,7 +302,7 @@ func (p *typedPayload) ReadAt(b []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return &memory{data: data}.readAt(b, off)
+	return (&memory{data: data}).readAt(b, off)
 }
 
 func (m *memory) readAt(b []byte, off int64) (int, error) {
