@@ -97,7 +97,7 @@ func (p *printer) digits(v float64) string {
 	if p.exp {
 		verb = 'e'
 	}
-	short := strconv.FormatFloat(v, verb, -1, bits)
+	short := strconv.FormatFloat(p.shortest(v), verb, -1, bits)
 	mantissa, exponent, hasExp := strings.Cut(short, "e")
 	if _, frac, _ := strings.Cut(mantissa, "."); len(frac) > precision {
 		short = strconv.FormatFloat(v, verb, precision, bits)
@@ -111,6 +111,22 @@ func (p *printer) digits(v float64) string {
 		return mantissa + "e" + exponent
 	}
 	return mantissa
+}
+
+// shortest returns the number of fewest digits that rounds to v in a float type
+// narrower than float32; others are left to strconv.
+func (p *printer) shortest(v float64) float64 {
+	if p.a.dtype.Bits() >= 32 {
+		return v
+	}
+	want := floatBits(p.a.dtype, v, true)
+	for digits := range 6 {
+		x, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits, 64), 64)
+		if err == nil && floatBits(p.a.dtype, x, true) == want {
+			return x
+		}
+	}
+	return v
 }
 
 func (p *printer) text(v any) string {
@@ -146,14 +162,16 @@ func (p *printer) floatText(v float64) string {
 		}
 		return text
 	}
-	mantissa, exponent, hasExp := strings.Cut(text, "e")
-	whole, frac, _ := strings.Cut(mantissa, ".")
-	pad, fill := " ", strings.Repeat(" ", p.right-len(frac))
-	if hasExp {
-		fill = strings.Repeat("0", p.right-len(frac))
-		exponent = "e" + exponent
+	if p.exp { // NumPy pads an exponent form with the true digits
+		text = strconv.FormatFloat(v, 'e', p.right, 64)
+		if p.right == 0 {
+			text = strings.Replace(text, "e", ".e", 1)
+		}
+		whole, _, _ := strings.Cut(text, ".")
+		return strings.Repeat(" ", max(0, p.left-len(whole))) + text
 	}
-	return strings.Repeat(pad, p.left-len(whole)) + whole + "." + frac + fill + exponent
+	whole, frac, _ := strings.Cut(text, ".")
+	return strings.Repeat(" ", p.left-len(whole)) + whole + "." + frac + strings.Repeat(" ", p.right-len(frac))
 }
 
 // axis prints one axis and those inside it.
