@@ -1,367 +1,278 @@
 package ops
 
 import (
-	"math"
-	"strings"
-
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/par"
 	"github.com/starlarkgs/starlarkgs/ops/sym"
 )
 
-// recurrent is what LSTM, GRU and RNN share: sizes, directions, activations.
-type recurrent struct {
+// floating is the types in which recurrent networks are computed; narrower ones are
+// computed in float32.
+type floating interface{ float32 | float64 }
+
+// cellKind is what distinguishes RNN, GRU and LSTM.
+type cellKind struct {
+	gates       int
+	activations []string // the default ones, of one direction
+	state       int      // the input of the initial hidden state
+}
+
+var (
+	rnnCell  = cellKind{1, []string{"Tanh"}, 5}
+	gruCell  = cellKind{3, []string{"Sigmoid", "Tanh"}, 5}
+	lstmCell = cellKind{4, []string{"Sigmoid", "Tanh", "Tanh"}, 5}
+)
+
+// recurrent is one evaluation of RNN, GRU or LSTM: sizes, weights and state.
+type recurrent[T floating] struct {
+	kind                            cellKind
 	seq, batch, input, hidden, dirs int
 	reverse                         []bool
-	acts                            []func(float32) float32
-	clip                            float32
+	acts                            []func([]T) // of all directions
+	clip                            T
 	lens                            []int
 	batchFirst                      bool
-	dt                              array.DType
+	x, w, r, bias, peep             []T // bias and peep may be nil
+	h, c                            []T // the states, [dirs batch hidden]; c of LSTM alone
+	y                               []T // all hidden states, [seq dirs batch hidden]
 }
 
-// activationOf returns the function of a name, with its parameters.
-func (s *Site) activationOf(name string, alpha, beta float32, hasAlpha, hasBeta bool) (func(float32) float32, error) {
-	or := func(v float32, has bool, def float32) float64 {
-		if has {
-			return float64(v)
-		}
-		return float64(def)
-	}
-	wrap := func(f func(float64) float64) func(float32) float32 {
-		return func(x float32) float32 { return float32(f(float64(x))) }
-	}
-	switch strings.ToLower(name) {
-	case "sigmoid":
-		return wrap(sigmoid), nil
-	case "tanh":
-		return wrap(math.Tanh), nil
-	case "relu":
-		return relu32, nil
-	case "affine":
-		a, b := or(alpha, hasAlpha, 1), or(beta, hasBeta, 0)
-		return wrap(func(x float64) float64 { return a*x + b }), nil
-	case "leakyrelu":
-		a := or(alpha, hasAlpha, 0.01)
-		return wrap(func(x float64) float64 {
-			if x < 0 {
-				return a * x
-			}
-			return x
-		}), nil
-	case "thresholdedrelu":
-		a := or(alpha, hasAlpha, 1)
-		return wrap(func(x float64) float64 {
-			if x > a {
-				return x
-			}
-			return 0
-		}), nil
-	case "scaledtanh":
-		a, b := or(alpha, hasAlpha, 1), or(beta, hasBeta, 1)
-		return wrap(func(x float64) float64 { return a * math.Tanh(b*x) }), nil
-	case "hardsigmoid":
-		a, b := or(alpha, hasAlpha, 0.2), or(beta, hasBeta, 0.5)
-		return wrap(func(x float64) float64 { return max(0, min(1, a*x+b)) }), nil
-	case "elu":
-		a := or(alpha, hasAlpha, 1)
-		return wrap(func(x float64) float64 {
-			if x < 0 {
-				return a * math.Expm1(x)
-			}
-			return x
-		}), nil
-	case "softsign":
-		return wrap(func(x float64) float64 { return x / (1 + math.Abs(x)) }), nil
-	case "softplus":
-		return wrap(softplus), nil
-	}
-	return nil, s.Errorf("attribute \"activations\": got %q, want Sigmoid, Tanh, Relu, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign or Softplus", name)
+// direction is the part of a recurrent evaluation that runs one way.
+type direction[T floating] struct {
+	*recurrent[T]
+	r, bias, peep []T
+	acts          []func([]T)
+	h, c          []T
+	rec           []T // what the state adds to the gates, [batch gates hidden]
 }
 
-func (c *Call) recurrent(gates int, defaults []string) (*recurrent, error) {
-	x, err := c.Need(0)
-	if err != nil {
-		return nil, err
-	}
-	w, err := c.Need(1)
-	if err != nil {
-		return nil, err
-	}
-	if x.Rank() != 3 || w.Rank() != 3 {
-		return nil, c.Errorf("inputs: got shapes %v and %v, want rank 3", x.Shape(), w.Shape())
-	}
-	r := &recurrent{seq: x.Shape()[0], batch: x.Shape()[1], input: x.Shape()[2], dirs: w.Shape()[0], clip: c.Float("clip"), dt: x.DType()}
-	if r.batchFirst = c.Int("layout") != 0; r.batchFirst {
-		r.seq, r.batch = r.batch, r.seq
-	}
-	r.hidden = w.Shape()[1] / gates
-	if w.Shape()[1] != gates*r.hidden || w.Shape()[2] != r.input || c.IntOr("hidden_size", r.hidden) != r.hidden {
-		return nil, c.Errorf("input 1: got shape %v, want [%d %d %d]", w.Shape(), r.dirs, gates*c.Int("hidden_size"), r.input)
-	}
-	switch c.Str("direction") {
-	case "", "forward":
-		r.reverse = []bool{false}
-	case "reverse":
-		r.reverse = []bool{true}
-	case "bidirectional":
-		r.reverse = []bool{false, true}
-	}
-	if len(r.reverse) != r.dirs {
-		return nil, c.Errorf("attribute \"direction\": got %q, want one that fits %d sets of weights", c.Str("direction"), r.dirs)
-	}
-	if err := r.activations(c, defaults); err != nil {
-		return nil, err
-	}
-	r.lens = make([]int, r.batch)
-	for i := range r.lens {
-		r.lens[i] = r.seq
-	}
-	if c.Has(4) {
-		lens, err := c.IntsAt(4)
-		if err != nil {
-			return nil, err
-		}
-		if len(lens) != r.batch {
-			return nil, c.Errorf("input 4: got %d lengths, want %d", len(lens), r.batch)
-		}
-		for _, n := range lens {
-			if n < 0 || n > r.seq {
-				return nil, c.Errorf("input 4: got %d, want 0 to %d", n, r.seq)
-			}
-		}
-		r.lens = lens
-	}
-	return r, nil
-}
-
-func (r *recurrent) activations(c *Call, defaults []string) error {
-	names := c.Strs("activations")
-	if len(names) == 0 {
-		for range r.dirs {
-			names = append(names, defaults...)
-		}
-	}
-	if len(names) != r.dirs*len(defaults) {
-		return c.Errorf("attribute \"activations\": got %d names, want %d", len(names), r.dirs*len(defaults))
-	}
-	alphas, betas := c.Floats("activation_alpha"), c.Floats("activation_beta")
-	for i, name := range names {
-		var alpha, beta float32
-		if i < len(alphas) {
-			alpha = alphas[i]
-		}
-		if i < len(betas) {
-			beta = betas[i]
-		}
-		f, err := c.activationOf(name, alpha, beta, i < len(alphas), i < len(betas))
+// recurrentOf makes the kernel of a kind of cell, from its step in both widths.
+func recurrentOf(kind cellKind, step32 func(*Call) func(*direction[float32], int, []float32), step64 func(*Call) func(*direction[float64], int, []float64)) func(*Call) error {
+	return func(c *Call) error {
+		x, err := c.Need(0)
 		if err != nil {
 			return err
 		}
-		r.acts = append(r.acts, f)
-	}
-	return nil
-}
-
-// floats32 returns an input as float32, checked to hold n elements; nil when it
-// is omitted.
-func (c *Call) floats32(i, n int) ([]float32, error) {
-	if !c.Has(i) {
-		return nil, nil
-	}
-	a, err := c.Need(i)
-	if err != nil {
-		return nil, err
-	}
-	if n >= 0 && a.Size() != n {
-		return nil, c.Errorf("input %d: got %s, want %d elements", i, a.Summary(), n)
-	}
-	w, err := a.Cast(array.Float32)
-	if err != nil {
-		return nil, err
-	}
-	return array.Data[float32](w), nil
-}
-
-// sequence returns the input as [seq, batch, input].
-func (r *recurrent) sequence(c *Call) ([]float32, error) {
-	a := c.Array(0)
-	if r.batchFirst {
-		v, err := a.Transpose(1, 0, 2)
-		if err != nil {
-			return nil, err
+		if !x.DType().IsFloat() {
+			return c.Errorf("input 0: got %s, want a float type", x.DType())
 		}
-		a = v.Contiguous()
+		if x.DType() == array.Float64 {
+			return runRecurrent(c, kind, step64(c))
+		}
+		return runRecurrent(c, kind, step32(c))
 	}
-	w, err := a.Cast(array.Float32)
-	if err != nil {
-		return nil, err
-	}
-	return array.Data[float32](w), nil
 }
 
-// state returns an initial state as [dirs, batch, hidden], a copy; zeros when it
-// is omitted.
-func (r *recurrent) state(c *Call, i int) ([]float32, error) {
-	n := r.dirs * r.batch * r.hidden
-	x, err := c.floats32(i, n)
+// runRecurrent projects the whole input by one product, then steps through
+// time, the directions side by side.
+func runRecurrent[T floating](c *Call, kind cellKind, step func(*direction[T], int, []T)) error {
+	r, err := newRecurrent[T](c, kind)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := make([]float32, n)
-	if x == nil {
-		return out, nil
+	g, h := kind.gates, r.hidden
+	if err := c.CheckSize(array.DTypeOf[T](), []int{r.seq, r.dirs, r.batch, g * h}); err != nil {
+		return err
 	}
-	if !r.batchFirst {
-		copy(out, x)
-		return out, nil
-	}
-	for b := range r.batch {
-		for d := range r.dirs {
-			copy(out[(d*r.batch+b)*r.hidden:(d*r.batch+b+1)*r.hidden], x[(b*r.dirs+d)*r.hidden:])
+	r.y = make([]T, r.seq*r.dirs*r.batch*h)
+	par.For(r.dirs, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			r.runDirection(i, step)
+		}
+	})
+	return emitStates(c, r)
+}
+
+// part cuts the i-th of so many equal parts out of s, which may be nil.
+func part[T any](s []T, i, parts int) []T {
+	n := len(s) / max(parts, 1)
+	return s[i*n : (i+1)*n]
+}
+
+func (r *recurrent[T]) runDirection(i int, step func(*direction[T], int, []T)) {
+	g, h := r.kind.gates, r.hidden
+	d := &direction[T]{recurrent: r, r: part(r.r, i, r.dirs), bias: part(r.bias, i, r.dirs), peep: part(r.peep, i, r.dirs),
+		acts: part(r.acts, i, r.dirs), h: part(r.h, i, r.dirs), c: part(r.c, i, r.dirs), rec: make([]T, r.batch*g*h)}
+	gates := make([]T, r.seq*r.batch*g*h)
+	mulTransposed(r.seq*r.batch, g*h, r.input, r.x, part(r.w, i, r.dirs), gates)
+	if len(d.bias) > 0 {
+		for at := 0; at < len(gates); at += g * h {
+			addTo(gates[at:at+g*h], d.bias[:g*h])
 		}
 	}
-	return out, nil
+	for t := range r.seq {
+		mulTransposed(r.batch, g*h, h, d.h, d.r, d.rec)
+		for b := range r.batch {
+			if t >= r.lens[b] {
+				continue
+			}
+			at := t
+			if r.reverse[i] {
+				at = r.lens[b] - 1 - t
+			}
+			row := at*r.batch + b
+			step(d, b, gates[row*g*h:(row+1)*g*h])
+			copy(r.y[((at*r.dirs+i)*r.batch+b)*h:], d.h[b*h:(b+1)*h])
+		}
+	}
 }
 
-func (r *recurrent) clipped(x float32) float32 {
-	if r.clip > 0 {
-		return min(max(x, -r.clip), r.clip)
+func addTo[T floating](dst, v []T) {
+	for i, x := range v {
+		dst[i] += x
 	}
-	return x
 }
 
-// emit sets the outputs: all hidden states, and the last states.
-func (r *recurrent) emit(c *Call, y []float32, states ...[]float32) error {
-	all := array.FromSlice(y, r.seq, r.dirs, r.batch, r.hidden)
-	perm := []int{0, 1, 2, 3}
-	if r.batchFirst {
-		perm = []int{2, 0, 1, 3}
+// mulTransposed computes c = a·bᵀ of row-major matrices, c being m×n.
+func mulTransposed[T floating](m, n, k int, a, b, c []T) {
+	switch a := any(a).(type) {
+	case []float32:
+		gemm32(false, true, m, n, k, 1, a, any(b).([]float32), 0, any(c).([]float32))
+	case []float64:
+		gemm64(false, true, m, n, k, 1, a, any(b).([]float64), 0, any(c).([]float64))
 	}
-	for i, a := range append([]*array.Array{all}, arrays(r, states)...) {
-		if !c.Wants(i) || i >= len(c.Out) {
+}
+
+// clipped bounds what goes into an activation, where the attribute asks for it.
+func (r *recurrent[T]) clipped(v []T) {
+	if r.clip <= 0 {
+		return
+	}
+	for i, x := range v {
+		v[i] = min(max(x, -r.clip), r.clip)
+	}
+}
+
+// activate bounds v and applies activation i of the direction.
+func (d *direction[T]) activate(i int, v []T) {
+	d.clipped(v)
+	d.acts[i](v)
+}
+
+// rnnStep: H = f(x + R·H + bias).
+func rnnStep[T floating](*Call) func(*direction[T], int, []T) {
+	return func(d *direction[T], b int, x []T) {
+		h := d.hidden
+		addTo(x, d.rec[b*h:(b+1)*h])
+		if len(d.bias) > 0 {
+			addTo(x, d.bias[h:])
+		}
+		d.activate(0, x)
+		copy(d.h[b*h:(b+1)*h], x)
+	}
+}
+
+// gruStep has the gates update, reset and hidden. The reset gate scales the
+// state before its product with the hidden gate's weights, or after it.
+func gruStep[T floating](c *Call) func(*direction[T], int, []T) {
+	after := c.Int("linear_before_reset") != 0
+	return func(d *direction[T], b int, x []T) {
+		h := d.hidden
+		state, rec := d.h[b*h:(b+1)*h], d.rec[b*3*h:(b+1)*3*h]
+		if len(d.bias) > 0 {
+			addTo(rec, d.bias[3*h:])
+		}
+		addTo(x[:2*h], rec[:2*h])
+		d.activate(0, x[:2*h])
+		z, reset, hid := x[:h], x[h:2*h], x[2*h:]
+		if after {
+			for j, v := range rec[2*h:] {
+				hid[j] += reset[j] * v
+			}
+		} else {
+			for j, v := range state {
+				reset[j] *= v
+			}
+			mulTransposed(1, h, h, reset, d.r[2*h*h:], rec[2*h:])
+			addTo(hid, rec[2*h:])
+			if len(d.bias) > 0 {
+				addTo(hid, d.bias[5*h:])
+			}
+		}
+		d.activate(1, hid)
+		for j, v := range hid {
+			state[j] = (1-z[j])*v + z[j]*state[j]
+		}
+	}
+}
+
+// lstmStep has the gates input, output, forget and cell.
+func lstmStep[T floating](c *Call) func(*direction[T], int, []T) {
+	coupled := c.Int("input_forget") != 0
+	return func(d *direction[T], b int, x []T) {
+		h := d.hidden
+		state, cell := d.h[b*h:(b+1)*h], d.c[b*h:(b+1)*h]
+		addTo(x, d.rec[b*4*h:(b+1)*4*h])
+		if len(d.bias) > 0 {
+			addTo(x, d.bias[4*h:])
+		}
+		in, out, forget, cand := x[:h], x[h:2*h], x[2*h:3*h], x[3*h:]
+		if len(d.peep) > 0 {
+			for j, v := range cell {
+				in[j] += d.peep[j] * v
+				forget[j] += d.peep[2*h+j] * v
+			}
+		}
+		d.activate(0, in)
+		if coupled {
+			for j, v := range in {
+				forget[j] = 1 - v
+			}
+		} else {
+			d.activate(0, forget)
+		}
+		d.activate(1, cand)
+		for j := range cell {
+			cell[j] = forget[j]*cell[j] + in[j]*cand[j]
+		}
+		if len(d.peep) > 0 {
+			for j, v := range cell {
+				out[j] += d.peep[h+j] * v
+			}
+		}
+		d.activate(0, out)
+		copy(state, cell)
+		d.acts[2](state)
+		for j, v := range out {
+			state[j] *= v
+		}
+	}
+}
+
+// emitStates sets the outputs: all hidden states, and the last states.
+func emitStates[T floating](c *Call, r *recurrent[T]) error {
+	outs := []*array.Array{array.FromSlice(r.y, r.seq, r.dirs, r.batch, r.hidden), array.FromSlice(r.h, r.dirs, r.batch, r.hidden)}
+	if r.c != nil {
+		outs = append(outs, array.FromSlice(r.c, r.dirs, r.batch, r.hidden))
+	}
+	for i, a := range outs {
+		if !c.Wants(i) {
 			continue
 		}
-		p := perm
-		if i > 0 {
-			if p = []int{0, 1, 2}; r.batchFirst {
-				p = []int{1, 0, 2}
-			}
+		var err error
+		switch {
+		case r.batchFirst && i == 0:
+			a, err = c.permuted(a, []int{2, 0, 1, 3})
+		case r.batchFirst:
+			a, err = c.permuted(a, []int{1, 0, 2})
 		}
-		v, err := a.Transpose(p...)
 		if err != nil {
 			return err
 		}
-		if c.Out[i], err = v.Contiguous().Cast(r.dt); err != nil {
+		if c.Out[i], err = a.Cast(c.Array(0).DType()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func arrays(r *recurrent, states [][]float32) []*array.Array {
-	out := make([]*array.Array, len(states))
-	for i, s := range states {
-		out[i] = array.FromSlice(s, r.dirs, r.batch, r.hidden)
-	}
-	return out
-}
-
-// lstm computes, for each direction and step, the gates input, output, forget
-// and cell, in this order of the weights' rows.
-func lstm(c *Call) error {
-	r, err := c.recurrent(4, []string{"Sigmoid", "Tanh", "Tanh"})
-	if err != nil {
-		return err
-	}
-	h, in := r.hidden, r.input
-	x, err := r.sequence(c)
-	if err != nil {
-		return err
-	}
-	var parts [5][]float32
-	for k, p := range []struct{ input, size int }{{1, r.dirs * 4 * h * in}, {2, r.dirs * 4 * h * h}, {3, r.dirs * 8 * h}, {7, r.dirs * 3 * h}} {
-		if parts[k], err = c.floats32(p.input, p.size); err != nil {
-			return err
-		}
-	}
-	w, rw, bias, peep := parts[0], parts[1], parts[2], parts[3]
-	if rw == nil {
-		return c.Errorf("input 2: got none, want the recurrence weights")
-	}
-	hidden, err := r.state(c, 5)
-	if err != nil {
-		return err
-	}
-	cell, err := r.state(c, 6)
-	if err != nil {
-		return err
-	}
-	coupled := c.Int("input_forget") != 0
-	y := make([]float32, r.seq*r.dirs*r.batch*h)
-	gates := make([]float32, r.seq*r.batch*4*h)
-	for d := range r.dirs {
-		wd, rd := w[d*4*h*in:(d+1)*4*h*in], rw[d*4*h*h:(d+1)*4*h*h]
-		gemm32(false, true, r.seq*r.batch, 4*h, in, 1, x, wd, 0, gates)
-		if bias != nil {
-			addBias(gates, bias[d*8*h:(d+1)*8*h], 4*h)
-		}
-		var p []float32
-		if peep != nil {
-			p = peep[d*3*h : (d+1)*3*h]
-		}
-		hs, cs := hidden[d*r.batch*h:(d+1)*r.batch*h], cell[d*r.batch*h:(d+1)*r.batch*h]
-		f, g, o := r.acts[d*3], r.acts[d*3+1], r.acts[d*3+2]
-		for t := range r.seq {
-			rec := make([]float32, r.batch*4*h)
-			gemm32(false, true, r.batch, 4*h, h, 1, hs, rd, 0, rec)
-			for b := range r.batch {
-				step := t
-				if t >= r.lens[b] {
-					continue
-				}
-				if r.reverse[d] {
-					step = r.lens[b] - 1 - t
-				}
-				row := gates[(step*r.batch+b)*4*h : (step*r.batch+b+1)*4*h]
-				lstmStep(r, row, rec[b*4*h:(b+1)*4*h], hs[b*h:(b+1)*h], cs[b*h:(b+1)*h], p, coupled, f, g, o)
-				copy(y[((step*r.dirs+d)*r.batch+b)*h:], hs[b*h:(b+1)*h])
-			}
-		}
-	}
-	return r.emit(c, y, hidden, cell)
-}
-
-func addBias(gates, bias []float32, n int) {
-	for i := range gates {
-		gates[i] += bias[i%n] + bias[n+i%n]
-	}
-}
-
-func lstmStep(r *recurrent, x, rec, hs, cs, peep []float32, coupled bool, f, g, o func(float32) float32) {
-	h := r.hidden
-	for j := range h {
-		it, ot, ft, ct := x[j]+rec[j], x[h+j]+rec[h+j], x[2*h+j]+rec[2*h+j], x[3*h+j]+rec[3*h+j]
-		if peep != nil {
-			it += peep[j] * cs[j]
-			ft += peep[2*h+j] * cs[j]
-		}
-		i := f(r.clipped(it))
-		forget := 1 - i
-		if !coupled {
-			forget = f(r.clipped(ft))
-		}
-		cs[j] = forget*cs[j] + i*g(r.clipped(ct))
-		if peep != nil {
-			ot += peep[h+j] * cs[j]
-		}
-		hs[j] = f(r.clipped(ot)) * o(cs[j])
-	}
 }
 
 func inferRecurrent(gates int) func(*Infer) error {
 	return func(c *Infer) error {
 		x, w := c.Fact(0), c.Fact(1)
-		all, last := TensorFact(x.DType, nil), TensorFact(x.DType, nil)
+		all, last := TensorFact(x.DType, make([]sym.Expr, 4)), TensorFact(x.DType, make([]sym.Expr, 3))
+		if x.Dims != nil && len(x.Dims) != 3 {
+			return c.Errorf("input 0: got rank %d, want 3", len(x.Dims))
+		}
 		if len(x.Dims) == 3 && len(w.Dims) == 3 {
 			h := w.Dims[1].FloorDiv(sym.Int(int64(gates)))
 			seq, batch := x.Dims[0], x.Dims[1]
@@ -382,5 +293,7 @@ func inferRecurrent(gates int) func(*Infer) error {
 }
 
 var rnnOps = []Op{
-	{Name: "LSTM", Since: 1, Infer: inferRecurrent(4), Eval: lstm},
+	{Name: "RNN", Since: 1, Infer: inferRecurrent(1), Eval: recurrentOf(rnnCell, rnnStep[float32], rnnStep[float64])},
+	{Name: "GRU", Since: 1, Infer: inferRecurrent(3), Eval: recurrentOf(gruCell, gruStep[float32], gruStep[float64])},
+	{Name: "LSTM", Since: 1, Infer: inferRecurrent(4), Eval: recurrentOf(lstmCell, lstmStep[float32], lstmStep[float64])},
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/ops/sym"
 )
 
@@ -43,6 +42,9 @@ func completeSlice(s *Site, starts, ends, axes, steps []int, rank int) (_, _, _,
 		if out[i], err = s.normalAxis(a, rank); err != nil {
 			return nil, nil, nil, nil, err
 		}
+		if slices.Contains(out[:i], out[i]) {
+			return nil, nil, nil, nil, s.Errorf("axes: got %v, want each axis once", axes)
+		}
 		if steps[i] == 0 {
 			return nil, nil, nil, nil, s.Errorf("steps: got 0, want another number")
 		}
@@ -59,53 +61,46 @@ func slice(c *Call) error {
 	if err != nil {
 		return err
 	}
-	key := slices.Repeat([]array.Index{{Kind: array.SliceIndex}}, a.Rank())
+	shape := slices.Clone(a.Shape())
+	from := strided{steps: rowMajor(shape)}
+	base := slices.Clone(from.steps)
 	for i, axis := range axes {
-		key[axis] = sliceIndex(starts[i], ends[i], steps[i], a.Shape()[axis])
+		first, n := sliceSpan(starts[i], ends[i], steps[i], a.Shape()[axis])
+		shape[axis] = n
+		from.offset += first * base[axis]
+		from.steps[axis] = steps[i] * base[axis]
 	}
-	v, err := a.View(key)
+	out, err := c.Make(a.DType(), shape)
 	if err != nil {
-		return c.Errorf("%w", err)
+		return err
 	}
-	c.Out[0] = v.Contiguous()
+	copyStrided(out, a, shape, strided{steps: rowMajor(shape)}, from)
+	c.Out[0] = out
 	return nil
 }
 
-// sliceIndex turns ONNX's clamped bounds into an index: with a negative step an
-// end below -d stands before the first element.
-func sliceIndex(start, end, step, d int) array.Index {
-	k := array.Index{Kind: array.SliceIndex, Start: &start, Stop: &end, Step: step}
-	if step < 0 && end < -d {
-		k.Stop = nil
+// sliceSpan returns the first position of a slice of an axis of size d, and the
+// number of its elements. Bounds are clamped: to the axis, or with a negative
+// step to its elements and the place before them.
+func sliceSpan(start, end, step, d int) (first, n int) {
+	if start < 0 {
+		start += d
 	}
-	return k
-}
-
-// sliceLen returns the number of elements that a slice of a known size has.
-func sliceLen(start, end, step, d int) int {
-	k := sliceIndex(start, end, step, d)
-	lo, hi := 0, d
-	if step < 0 {
-		lo, hi = -1, d-1
+	if end < 0 {
+		end += d
 	}
-	clamp := func(p *int, def int) int {
-		if p == nil {
-			return def
+	if step > 0 {
+		start, end = min(max(start, 0), d), min(max(end, 0), d)
+		if end <= start {
+			return 0, 0
 		}
-		v := *p
-		if v < 0 {
-			v += d
-		}
-		return min(max(v, lo), hi)
+		return start, (end-start-1)/step + 1
 	}
-	s, e := clamp(k.Start, lo), clamp(k.Stop, -1)
-	switch {
-	case step > 0 && e > s:
-		return (e-s-1)/step + 1
-	case step < 0 && e < s:
-		return (s-e-1)/-step + 1
+	start, end = min(max(start, 0), d-1), min(max(end, -1), d-1)
+	if end >= start {
+		return 0, 0
 	}
-	return 0
+	return start, (start-end-1)/-step + 1
 }
 
 func inferSlice(c *Infer) error {
@@ -116,8 +111,26 @@ func inferSlice(c *Infer) error {
 		return nil
 	}
 	out.Dims = make([]sym.Expr, len(in.Dims))
-	var starts, ends []sym.Expr
-	var axes, steps []int
+	c.Set(0, out)
+	starts, ends, axes, steps := c.sliceFacts()
+	if steps == nil {
+		return nil
+	}
+	_, _, norm, _, err := completeSlice(&c.Site, make([]int, len(starts)), make([]int, len(ends)), axes, steps, len(in.Dims))
+	if err != nil {
+		return err
+	}
+	copy(out.Dims, in.Dims)
+	for i, axis := range norm {
+		out.Dims[axis] = slicedDim(in.Dims[axis], starts[i], ends[i], steps[i])
+	}
+	c.follow(slice)
+	return nil
+}
+
+// sliceFacts returns what is known of the arguments: steps is nil when it is not
+// even known which axes are cut; a start or end may be unknown.
+func (c *Infer) sliceFacts() (starts, ends []sym.Expr, axes, steps []int) {
 	known := true
 	if c.Opset < 10 {
 		starts, ends, axes = sym.Ints(c.Ints("starts")), sym.Ints(c.Ints("ends")), c.Ints("axes")
@@ -130,28 +143,20 @@ func inferSlice(c *Infer) error {
 			steps, known = c.IntsAt(4)
 		}
 	}
-	if !known {
-		c.Set(0, out)
-		return nil
+	n := max(len(starts), len(ends), len(axes), len(steps))
+	if !known || n == 0 && (starts == nil || ends == nil) {
+		return nil, nil, nil, nil
 	}
-	n := max(len(starts), len(ends), len(axes))
 	if starts == nil {
 		starts = make([]sym.Expr, n)
 	}
 	if ends == nil {
 		ends = make([]sym.Expr, n)
 	}
-	_, _, norm, steps, err := completeSlice(&c.Site, make([]int, len(starts)), make([]int, len(ends)), axes, steps, len(in.Dims))
-	if err != nil {
-		return err
+	if steps == nil {
+		steps = ones(n)
 	}
-	copy(out.Dims, in.Dims)
-	for i, axis := range norm {
-		out.Dims[axis] = slicedDim(in.Dims[axis], starts[i], ends[i], steps[i])
-	}
-	out.Elems = slicedElems(c, starts, ends, steps)
-	c.Set(0, out)
-	return nil
+	return starts, ends, axes, steps
 }
 
 // slicedDim returns the size of a sliced axis, as far as it follows.
@@ -159,272 +164,44 @@ func slicedDim(d, start, end sym.Expr, step int) sym.Expr {
 	n, isNum := d.Int()
 	s, sNum := start.Int()
 	e, eNum := end.Int()
+	open := eNum && e >= math.MaxInt32 // up to the end, whatever the size
 	switch {
-	case isNum && sNum && eNum:
-		return sym.Int(int64(sliceLen(clampInt(s), clampInt(e), step, int(n))))
-	case !d.Known() || step != 1:
+	case isNum && sNum && eNum && step != 0:
+		_, count := sliceSpan(int(s), int(e), step, int(n))
+		return sym.Int(int64(count))
+	case step < 0 && step > math.MinInt32 && sNum && s == -1 && eNum && e <= -math.MaxInt32:
+		return d.CeilDiv(sym.Int(int64(-step)))
+	case step < 1:
 		return sym.Expr{}
-	case sNum && eNum && s == 0 && e >= math.MaxInt32:
-		return d
-	case sNum && eNum && s < 0 && e >= math.MaxInt32:
-		return sym.Expr{} // the last -s, or fewer
-	case sNum && eNum && s >= 0 && e < 0:
-		return d.AddInt(e - s).Max(sym.Int(0))
-	case sNum && eNum && s >= 0 && e >= math.MaxInt32:
-		return d.AddInt(-s).Max(sym.Int(0))
-	case sNum && s == 0 && end.Equal(d):
-		return d
-	case sNum && s >= 0 && end.Known() && !eNum && d.Sub(end).NonNegative() && end.NonNegative():
-		return end.AddInt(-s).Max(sym.Int(0))
 	}
-	return sym.Expr{}
+	var span sym.Expr
+	switch {
+	case sNum && s < 0 && open: // the last -s, or fewer
+		span = minDim(d, sym.Int(-s))
+	case !start.NonNegative():
+	case open && sNum && s == 0:
+		span = d
+	case open:
+		span = d.Sub(start).Max(sym.Int(0))
+	case eNum && e < 0:
+		span = d.AddInt(e).Sub(start).Max(sym.Int(0))
+	case end.NonNegative():
+		span = minDim(d, end).Sub(start).Max(sym.Int(0))
+	}
+	return span.CeilDiv(sym.Int(int64(step)))
 }
 
-func clampInt(v int64) int {
-	return int(min(max(v, math.MinInt32), math.MaxInt32))
-}
-
-func slicedElems(c *Infer, starts, ends []sym.Expr, steps []int) []sym.Expr {
-	es := c.ElemsAt(0)
-	if es == nil || len(c.Fact(0).Dims) != 1 || len(starts) != 1 {
-		return nil
+// minDim is the smaller of two sizes, one of them where it is certain which.
+func minDim(a, b sym.Expr) sym.Expr {
+	switch {
+	case a.Sub(b).NonNegative():
+		return b
+	case b.Sub(a).NonNegative():
+		return a
 	}
-	s, ok := starts[0].Int()
-	e, ok2 := ends[0].Int()
-	if !ok || !ok2 {
-		return nil
-	}
-	k := sliceIndex(clampInt(s), clampInt(e), steps[0], len(es))
-	at := make([]int64, len(es))
-	for i := range at {
-		at[i] = int64(i)
-	}
-	v, err := array.FromSlice(at).View([]array.Index{k})
-	if err != nil {
-		return nil
-	}
-	picked, err := v.Int64s()
-	if err != nil {
-		return nil
-	}
-	out := make([]sym.Expr, len(picked))
-	for i, p := range picked {
-		out[i] = es[p]
-	}
-	return out
-}
-
-// padArgs returns the pads before and after every axis.
-func padArgs(c *Call, rank int) (before, after []int, err error) {
-	var pads, axes []int
-	if c.Opset < 11 {
-		pads = c.Ints("pads")
-		if pads == nil {
-			pads = c.Ints("paddings")
-		}
-	} else {
-		if pads, err = c.IntsAt(1); err != nil {
-			return nil, nil, err
-		}
-		if c.Has(3) {
-			if axes, err = c.IntsAt(3); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	return completePads(&c.Site, pads, axes, rank)
-}
-
-func completePads(s *Site, pads, axes []int, rank int) (before, after []int, err error) {
-	if axes == nil {
-		for i := range rank {
-			axes = append(axes, i)
-		}
-	}
-	if len(pads) != 2*len(axes) {
-		return nil, nil, s.Errorf("pads: got %d numbers, want %d, two for each axis", len(pads), 2*len(axes))
-	}
-	before, after = make([]int, rank), make([]int, rank)
-	for i, a := range axes {
-		k, err := s.normalAxis(a, rank)
-		if err != nil {
-			return nil, nil, err
-		}
-		before[k], after[k] = pads[i], pads[len(axes)+i]
-	}
-	return before, after, nil
-}
-
-func pad(c *Call) error {
-	a, err := c.Need(0)
-	if err != nil {
-		return err
-	}
-	before, after, err := padArgs(c, a.Rank())
-	if err != nil {
-		return err
-	}
-	shape := make([]int, a.Rank())
-	for i, d := range a.Shape() {
-		if shape[i] = d + before[i] + after[i]; shape[i] < 0 {
-			return c.Errorf("pads: got %d and %d for axis %d of size %d, which cuts more than there is", before[i], after[i], i, d)
-		}
-	}
-	out, err := c.Make(a.DType(), shape)
-	if err != nil {
-		return err
-	}
-	fill, err := padValue(c, a.DType())
-	if err != nil {
-		return err
-	}
-	mode := c.Str("mode")
-	maps := make([][]int, len(shape))
-	for k, d := range a.Shape() {
-		if maps[k], err = padMap(c, mode, d, before[k], shape[k]); err != nil {
-			return err
-		}
-	}
-	return padFill(c, a, out, maps, fill)
-}
-
-// padValue returns what constant mode fills with.
-func padValue(c *Call, dt array.DType) (any, error) {
-	if v := c.Array(2); v != nil && v.Size() > 0 && c.Opset >= 11 {
-		return v.At(0), nil
-	}
-	if dt == array.String {
-		return "", nil
-	}
-	if c.Opset < 11 {
-		return float64(c.Float("value")), nil
-	}
-	return int64(0), nil
-}
-
-// padMap tells, for each position of an axis of the output, which one of the
-// input it takes; -1 is the constant.
-func padMap(c *Call, mode string, d, before, n int) ([]int, error) {
-	out := make([]int, n)
-	for i := range out {
-		j := i - before
-		switch {
-		case j >= 0 && j < d:
-		case mode == "" || mode == "constant":
-			j = -1
-		case d == 0:
-			return nil, c.Errorf("mode %q: the axis is empty, so there is nothing to repeat", mode)
-		case mode == "edge":
-			j = min(max(j, 0), d-1)
-		case mode == "wrap":
-			j = ((j % d) + d) % d
-		case mode == "reflect" && d == 1:
-			j = 0
-		case mode == "reflect":
-			period := 2 * (d - 1)
-			j = ((j % period) + period) % period
-			j = min(j, period-j)
-		default:
-			return nil, c.Errorf("mode: got %q, want \"constant\", \"reflect\", \"edge\" or \"wrap\"", mode)
-		}
-		out[i] = j
-	}
-	return out, nil
-}
-
-func padFill(c *Call, a, out *array.Array, maps [][]int, fill any) error {
-	if a.DType() == array.Float32 {
-		f, _ := fill.(float64)
-		padRows(array.Data[float32](a), array.MutableData[float32](out), a.Shape(), out.Shape(), maps, float32(f))
-		c.Out[0] = out
-		return nil
-	}
-	shape := out.Shape()
-	for i := range out.Size() {
-		src, rest, ok := 0, i, true
-		step := 1
-		for k := len(shape) - 1; k >= 0 && ok; k-- {
-			j := maps[k][rest%shape[k]]
-			rest /= shape[k]
-			ok = j >= 0
-			src += j * step
-			step *= a.Shape()[k]
-		}
-		v := fill
-		if ok {
-			v = a.At(src)
-		}
-		if err := out.SetAt(i, v); err != nil {
-			return c.Errorf("%w", err)
-		}
-	}
-	c.Out[0] = out
-	return nil
-}
-
-func padRows(in, out []float32, inShape, shape []int, maps [][]int, fill float32) {
-	rank := len(shape)
-	if rank == 0 {
-		copy(out, in)
-		return
-	}
-	n := shape[rank-1]
-	inner := maps[rank-1]
-	if n == 0 {
-		return
-	}
-	for r := range len(out) / n {
-		src, rest, ok, step := 0, r, true, inShape[rank-1]
-		for k := rank - 2; k >= 0 && ok; k-- {
-			j := maps[k][rest%shape[k]]
-			rest /= shape[k]
-			ok = j >= 0
-			src += j * step
-			step *= inShape[k]
-		}
-		row := out[r*n : (r+1)*n]
-		for i, j := range inner {
-			if row[i] = fill; ok && j >= 0 {
-				row[i] = in[src+j]
-			}
-		}
-	}
-}
-
-func inferPad(c *Infer) error {
-	in := c.Fact(0)
-	out := TensorFact(in.DType, nil)
-	if in.Dims == nil {
-		c.Set(0, out)
-		return nil
-	}
-	out.Dims = make([]sym.Expr, len(in.Dims))
-	var pads, axes []int
-	known := true
-	if c.Opset < 11 {
-		if pads = c.Ints("pads"); pads == nil {
-			pads = c.Ints("paddings")
-		}
-	} else {
-		pads, known = c.IntsAt(1)
-		if c.HasIn(3) && known {
-			axes, known = c.IntsAt(3)
-		}
-	}
-	if known {
-		before, after, err := completePads(&c.Site, pads, axes, len(in.Dims))
-		if err != nil {
-			return err
-		}
-		for i, d := range in.Dims {
-			out.Dims[i] = d.AddInt(int64(before[i] + after[i]))
-		}
-	}
-	c.Set(0, out)
-	return nil
+	return a.Min(b)
 }
 
 var sliceOps = []Op{
 	{Name: "Slice", Since: 1, Infer: inferSlice, Eval: slice},
-	{Name: "Pad", Since: 1, Infer: inferPad, Eval: pad},
 }
