@@ -132,7 +132,31 @@ func inferEyeLike(c *Infer) error {
 	return nil
 }
 
+// bitCast reads the input's bytes as a type of the same width.
+func bitCast(c *Call) error {
+	a, err := c.Need(0)
+	if err != nil {
+		return err
+	}
+	to := array.DType(c.Int("to"))
+	if !to.Valid() || to == array.String || a.DType() == array.String || to.Bits() != a.DType().Bits() {
+		return c.Errorf("to: got %s for an input of type %s, want a type of the same width", to, a.DType())
+	}
+	raw, err := a.Contiguous().Bytes()
+	if err != nil {
+		return err
+	}
+	c.Out[0], err = array.FromBytes(to, a.Shape(), raw)
+	return err
+}
+
+func inferBitCast(c *Infer) error {
+	c.Set(0, TensorFact(array.DType(c.Int("to")), c.Fact(0).Dims))
+	return nil
+}
+
 var bitOps = []Op{
+	{Name: "BitCast", Since: 26, Infer: inferBitCast, Eval: bitCast},
 	{Name: "BitShift", Since: 11, Infer: inferBinary(nil), Eval: bitShift},
 	{Name: "BitwiseAnd", Since: 18, Infer: inferBinary(nil), Eval: bitwise(func(x, y uint64) uint64 { return x & y })},
 	{Name: "BitwiseOr", Since: 18, Infer: inferBinary(nil), Eval: bitwise(func(x, y uint64) uint64 { return x | y })},
