@@ -124,9 +124,7 @@ func (f *format) table() *[256]float32 { return f.cache }
 
 func (f *format) nan() int {
 	switch {
-	case f.noNaN:
-		return f.largest()
-	case f.fnuz:
+	case f.noNaN, f.fnuz: // without a NaN, minus zero stands in
 		return 1 << (f.exp + f.man)
 	case f.noInf:
 		return 1<<(f.exp+f.man) - 1

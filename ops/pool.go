@@ -97,6 +97,37 @@ func covered(w *window, in, pos, k, at []int) []int {
 	}
 }
 
+// lpPool is the norm of order p of each window.
+func lpPool(c *Call) error {
+	a, err := c.Need(0)
+	if err != nil {
+		return err
+	}
+	w, shape, err := pooled(c, a)
+	if err != nil {
+		return err
+	}
+	if err := c.CheckSize(array.Float64, shape); err != nil {
+		return err
+	}
+	x, err := a.Float64s()
+	if err != nil {
+		return err
+	}
+	p := float64(c.IntOr("p", 2))
+	out := array.New(array.Float64, shape...)
+	y, n := array.MutableData[float64](out), spatialSize(a.Shape())
+	windows(w, a.Shape(), shape, func(plane, o int, at []int) {
+		sum := 0.0
+		for _, i := range at {
+			sum += math.Pow(math.Abs(x[plane*n+i]), p)
+		}
+		y[o] = math.Pow(sum, 1/p)
+	})
+	c.Out[0], err = out.Cast(a.DType())
+	return err
+}
+
 func spatialSize(shape []int) int {
 	n := 1
 	for _, d := range shape[2:] {
@@ -298,6 +329,7 @@ func smallest(x []float64) float64 {
 }
 
 var poolOps = []Op{
+	{Name: "LpPool", Since: 1, Infer: inferPool, Eval: lpPool},
 	{Name: "MaxPool", Since: 1, Infer: inferPool, Eval: maxPool},
 	{Name: "AveragePool", Since: 1, Infer: inferPool, Eval: averagePool},
 	{Name: "GlobalAveragePool", Since: 1, Infer: inferGlobalPool, Eval: globalPool(mean)},

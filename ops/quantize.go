@@ -267,7 +267,86 @@ func inferMatMulInteger(c *Infer) error {
 	return nil
 }
 
+// qlinearMatMul multiplies what is quantized and quantizes the result: inputs
+// are a and b, each with a scale and a zero point, and the result's two.
+func qlinearMatMul(c *Call) error {
+	var real [2]*array.Array
+	for i := range real {
+		part := *c
+		part.In, part.Out = c.In[3*i:3*i+3], make([]array.Value, 1)
+		x, err := part.realValues()
+		if err != nil {
+			return err
+		}
+		real[i] = x
+	}
+	part := *c
+	part.In, part.Out = []array.Value{real[0], real[1]}, make([]array.Value, 1)
+	if err := matmul(&part); err != nil {
+		return err
+	}
+	part.In = []array.Value{part.Out[0], c.In[6], c.In[7]}
+	scale, err := scalingOf(&part, []int{})
+	if err != nil {
+		return err
+	}
+	x, err := part.Out[0].(*array.Array).Float64s()
+	if err != nil {
+		return err
+	}
+	dt := c.Array(7).DType()
+	for i, v := range x {
+		x[i] = clampTo(dt, math.RoundToEven(float64(float32(v/scale.scale[0])))+scale.zeroAt(0))
+	}
+	c.Out[0], err = array.FromSlice(x, part.Out[0].(*array.Array).Shape()...).Cast(dt)
+	return err
+}
+
+// realValues is (input 0 - zero point) × scale as float64.
+func (c *Call) realValues() (*array.Array, error) {
+	a, err := c.Need(0)
+	if err != nil {
+		return nil, err
+	}
+	scale, err := c.Need(1)
+	if err != nil {
+		return nil, err
+	}
+	zero, err := c.Need(2)
+	if err != nil {
+		return nil, err
+	}
+	s, err := spreadTo(c, scale, a.Shape())
+	if err != nil {
+		return nil, err
+	}
+	z, err := spreadTo(c, zero, a.Shape())
+	if err != nil {
+		return nil, err
+	}
+	x, err := a.Float64s()
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x {
+		x[i] = (v - z[i]) * s[i]
+	}
+	return array.FromSlice(x, a.Shape()...), nil
+}
+
+func inferQLinearMatMul(c *Infer) error {
+	a, b := c.Fact(0).Dims, c.Fact(3).Dims
+	out := TensorFact(c.Fact(7).DType, nil)
+	if n := len(a); n >= 2 && len(b) >= 2 {
+		lead := broadcastDims(a[:n-2], b[:len(b)-2])
+		out.Dims = append(slices.Clone(lead), a[n-2], b[len(b)-1])
+	}
+	c.Set(0, out)
+	return nil
+}
+
 var quantizeOps = []Op{
+	{Name: "QLinearMatMul", Since: 10, Infer: inferQLinearMatMul, Eval: qlinearMatMul},
 	{Name: "QuantizeLinear", Since: 10, Infer: inferQuantize, Eval: quantize},
 	{Name: "DequantizeLinear", Since: 10, Infer: inferDequantize, Eval: dequantize},
 	{Name: "DynamicQuantizeLinear", Since: 11, Infer: inferDynamicQuantize, Eval: dynamicQuantize},

@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d cases pass", passed, len(dirs))
-	const atLeast = 150
+	const atLeast = 1450
 	if passed < atLeast {
 		t.Errorf("%d cases pass, want at least %d", passed, atLeast)
 	}
