@@ -202,9 +202,13 @@ func npyText(width string, shape []int, body []byte) (*array.Array, error) {
 	return array.FromStrings(out, shape...), nil
 }
 
-// WriteNPZ writes arrays by name as an .npz file, sorted by name, whole or not
-// at all. What is no array is left out, with an error.
-func WriteNPZ(path string, values map[string]array.Value) (err error) {
+// SaveNPY writes an array as an .npy file, whole or not at all.
+func SaveNPY(path string, a *array.Array) error {
+	return replace(path, func(w io.Writer) error { return WriteNPY(w, a) })
+}
+
+// replace writes a file beside path and renames it to path when write succeeds.
+func replace(path string, write func(io.Writer) error) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
@@ -215,7 +219,26 @@ func WriteNPZ(path string, values map[string]array.Value) (err error) {
 			os.Remove(tmp.Name())
 		}
 	}()
-	z := zip.NewWriter(tmp)
+	if err := write(tmp); err != nil {
+		return err
+	}
+	if err := tmp.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// WriteNPZ writes arrays by name as an .npz file, sorted by name, whole or not
+// at all. What is no array is left out, with an error.
+func WriteNPZ(path string, values map[string]array.Value) error {
+	return replace(path, func(w io.Writer) error { return writeZip(w, path, values) })
+}
+
+func writeZip(to io.Writer, path string, values map[string]array.Value) error {
+	z := zip.NewWriter(to)
 	names := make([]string, 0, len(values))
 	for name := range values {
 		names = append(names, name)
@@ -234,13 +257,7 @@ func WriteNPZ(path string, values map[string]array.Value) (err error) {
 			return err
 		}
 	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return z.Close()
 }
 
 // ReadNPZ reads the arrays of an .npz file by name.

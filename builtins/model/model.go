@@ -132,7 +132,7 @@ func (k *Kit) Funcs() []*builtin.Func {
 				return d, nil
 			},
 		},
-	}, k.surgeryFuncs()...)
+	}, append(k.surgeryFuncs(), k.searchFuncs()...)...)
 }
 
 // Methods returns the methods of graph.

@@ -17,7 +17,7 @@ import (
 // Module returns np for one host.
 func Module() *builtin.Module {
 	value.ArrayMethods = methods
-	funcs := slices.Concat(makers, shapers, elementFuncs(), reduceFuncs(), selectors, algebra)
+	funcs := slices.Concat(makers, shapers, elementFuncs(), reduceFuncs(), selectors, algebra, files)
 	return builtin.NewModule("np", "arrays, by NumPy's names", funcs, extras())
 }
 
