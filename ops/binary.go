@@ -386,11 +386,11 @@ func logical(f func(x, y bool) bool) func(*Call) error {
 // variadic makes a variadic operator of one of two operands.
 func variadic(f arith, finish func(c *Call, n int) error) func(*Call) error {
 	return func(c *Call) error {
-		if len(c.In) == 0 {
-			return c.Errorf("got no inputs, want at least 1")
+		first, err := c.Need(0)
+		if err != nil {
+			return err
 		}
-		all := c.In
-		acc := all[0]
+		all, acc := c.In, array.Value(first)
 		for i := 1; i < len(all); i++ {
 			c.In = []array.Value{acc, all[i]}
 			if err := elementwise(f)(c); err != nil {
@@ -407,11 +407,7 @@ func variadic(f arith, finish func(c *Call, n int) error) func(*Call) error {
 }
 
 func meanOf(c *Call, n int) error {
-	a, ok := c.Out[0].(*array.Array)
-	if !ok {
-		return c.Errorf("input 0: got %s, want a tensor", c.Out[0].Summary())
-	}
-	d := &Call{Site: c.Site, In: []array.Value{a}, Out: c.Out, Budget: c.Budget}
+	d := &Call{Site: c.Site, In: []array.Value{c.Out[0]}, Out: c.Out, Budget: c.Budget}
 	k := float32(n)
 	return unary(func(x float32) float32 { return x / k }, func(x float64) float64 { return x / float64(n) }, nil)(d)
 }
@@ -428,6 +424,9 @@ func where(c *Call) error {
 	y, err := c.Need(2)
 	if err != nil {
 		return err
+	}
+	if cond.DType() != array.Bool || x.DType() != y.DType() {
+		return c.Errorf("inputs: got %s, %s and %s, want a bool and two of one type", cond.DType(), x.DType(), y.DType())
 	}
 	shape, err := c.broadcastShape(cond, x, y)
 	if err != nil {

@@ -151,9 +151,9 @@ func layerNorm(c *Call) error {
 		}
 	}
 	eps := float64(c.FloatOr("epsilon", 1e-5))
-	rows := 0
-	if n > 0 {
-		rows = len(x) / n
+	rows := 1
+	for _, d := range a.Shape()[:axis] {
+		rows *= d
 	}
 	means, devs := make([]float64, rows), make([]float64, rows)
 	for r := range rows {

@@ -206,8 +206,12 @@ func dynamicQuantize(c *Call) error {
 			out[i] = uint8(clampTo(array.Uint8, math.RoundToEven(float64(float32(v)/scale))+zero))
 		}
 	}
-	c.Out[0] = array.FromSlice(out, a.Shape()...)
-	c.Out[1], c.Out[2] = array.Scalar(scale), array.Scalar(uint8(zero))
+	results := []*array.Array{array.FromSlice(out, a.Shape()...), array.Scalar(scale), array.Scalar(uint8(zero))}
+	for i, r := range results {
+		if c.Wants(i) {
+			c.Out[i] = r
+		}
+	}
 	return nil
 }
 
@@ -270,6 +274,11 @@ func inferMatMulInteger(c *Infer) error {
 // qlinearMatMul multiplies what is quantized and quantizes the result: inputs
 // are a and b, each with a scale and a zero point, and the result's two.
 func qlinearMatMul(c *Call) error {
+	for i := range 8 {
+		if _, err := c.Need(i); err != nil {
+			return err
+		}
+	}
 	var real [2]*array.Array
 	for i := range real {
 		part := *c

@@ -1,0 +1,128 @@
+package ops_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"testing"
+
+	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/ir"
+	"github.com/starlarkgs/starlarkgs/ops"
+	"github.com/starlarkgs/starlarkgs/ops/schema"
+)
+
+// hostile makes calls that no checker has looked at: wrong ranks, types, sizes,
+// counts of inputs and attributes.
+type hostile struct{ *rand.Rand }
+
+func (h hostile) array() *array.Array {
+	dts := array.DTypes()
+	if h.IntN(3) > 0 {
+		dts = []array.DType{array.Float32, array.Int64}
+	}
+	shape := make([]int, h.IntN(5))
+	for i := range shape {
+		shape[i] = h.IntN(4)
+	}
+	a := array.New(dts[h.IntN(len(dts))], shape...)
+	if a.DType() != array.String {
+		for i := range a.Size() {
+			_ = a.SetAt(i, int64(h.IntN(7)-2)) // what the type can't hold stays 0
+		}
+	}
+	return a
+}
+
+func (h hostile) attr(s *schema.Attr) *ir.Attr {
+	ints := make([]int64, h.IntN(6))
+	floats, texts := make([]float32, len(ints)), make([]string, len(ints))
+	for i := range ints {
+		ints[i], floats[i], texts[i] = int64(h.IntN(7)-2), float32(h.IntN(7)-2), "abc"[:h.IntN(4)]
+	}
+	switch s.Kind {
+	case schema.KindInt:
+		return ir.NewAttr(s.Name, int64(h.IntN(9)-2))
+	case schema.KindFloat:
+		return ir.NewAttr(s.Name, float32(h.IntN(5)-2))
+	case schema.KindInts:
+		return ir.NewAttr(s.Name, ints)
+	case schema.KindFloats:
+		return ir.NewAttr(s.Name, floats)
+	case schema.KindStrings:
+		return ir.NewAttr(s.Name, texts)
+	case schema.KindString:
+		return ir.NewAttr(s.Name, "zzz")
+	case schema.KindTensor:
+		return ir.NewAttr(s.Name, &ir.Literal{Array: h.array()})
+	}
+	return nil
+}
+
+// call makes a node with its inputs, and what an evaluation and an inference
+// of it are given.
+func (h hostile) call(op *ops.Op, s *schema.Schema) (*ops.Call, string) {
+	text := op.Name
+	c := &ops.Call{Budget: &ops.Budget{MaxBytes: 1 << 20}}
+	var ins []*ir.Tensor
+	for i := range h.IntN(7) {
+		a := h.array()
+		if h.IntN(8) == 0 {
+			ins, c.In = append(ins, nil), append(c.In, nil)
+			text += " -"
+			continue
+		}
+		ins, c.In = append(ins, ir.NewConstant(fmt.Sprint("i", i), a)), append(c.In, array.Value(a))
+		text += " " + a.String() + a.Summary()
+	}
+	outs := make([]*ir.Tensor, 1+h.IntN(4))
+	for i := range outs {
+		outs[i] = ir.NewTensor(fmt.Sprint("o", i), nil)
+	}
+	n := ir.NewNode(op.Name, ins, outs)
+	n.SetDomain(op.Domain)
+	for i := range s.Attrs {
+		if h.IntN(2) == 0 {
+			continue
+		}
+		if a := h.attr(&s.Attrs[i]); a != nil {
+			n.SetAttr(a)
+			text += fmt.Sprintf(" %s=%v", a.Name, a.Value)
+		}
+	}
+	c.Site, c.Out = ops.Site{Node: n, Opset: op.Since, Schema: s}, make([]array.Value, len(outs))
+	return c, text
+}
+
+// TestHostileCalls calls every kernel on nonsense: an error or a result, never a
+// panic.
+func TestHostileCalls(t *testing.T) {
+	rounds := 400
+	if testing.Short() {
+		rounds = 40
+	}
+	for _, op := range ops.All() {
+		s, ok := schema.Lookup(op.Domain, op.Name, op.Since)
+		if !ok || op.Eval == nil {
+			continue
+		}
+		bad := 0
+		for seed := 0; seed < rounds && bad < 2; seed++ {
+			c, text := hostile{rand.New(rand.NewPCG(uint64(seed), 1))}.call(op, s)
+			if r := panics(func() { _ = op.Eval(c) }); r != "" {
+				bad++
+				t.Errorf("seed %d: %s\n%s", seed, text, r)
+			}
+		}
+	}
+}
+
+func panics(f func()) (text string) {
+	defer func() {
+		if r := recover(); r != nil {
+			text = fmt.Sprintf("%v\n%s", r, debug.Stack())
+		}
+	}()
+	f()
+	return ""
+}
