@@ -14,8 +14,8 @@ func batchNorm(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if a.Rank() < 2 {
-		return c.Errorf("input 0: got %s, want rank 2 or more", a.Summary())
+	if a.Rank() < 2 || !a.DType().IsFloat() {
+		return c.Errorf("input 0: got %s, want floats of rank 2 or more", a.Summary())
 	}
 	if c.Opset < 7 && c.Int("is_test") == 0 && c.Opset < 6 || c.Int("training_mode") != 0 {
 		return c.Errorf("training mode is not one that this backend computes; set training_mode to 0")
@@ -92,7 +92,7 @@ func dropout(c *Call) error {
 		return err
 	}
 	if t := c.Array(2); t != nil && t.Size() == 1 && t.At(0) == true {
-		if r := c.Array(1); r == nil || r.At(0) != 0.0 {
+		if r := c.Array(1); r == nil || r.Size() != 1 || r.At(0) != 0.0 {
 			return c.Errorf("training mode is not one that this backend computes; set training_mode to false")
 		}
 	}

@@ -113,7 +113,7 @@ func dft(c *Call) error {
 		buf := make([]complex128, plan.n)
 		for r := lo; r < hi; r++ {
 			o, i := r/inner, r%inner
-			plan.load(buf, x[o*d*rest+i*parts:], d, rest, parts)
+			plan.load(buf, x[min(o*d*rest+i*parts, len(x)):], d, rest, parts) // of d = 0 points, x has none
 			plan.transform(fft, buf)
 			plan.store(out[(o*plan.out*inner+i)*plan.parts():], buf, inner*plan.parts())
 		}
