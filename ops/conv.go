@@ -326,15 +326,15 @@ func inferConv(c *Infer) error {
 		c.Set(0, out)
 		return nil
 	}
+	if x.Dims != nil && w.Dims != nil && len(x.Dims) != len(w.Dims) {
+		return c.Errorf("inputs: got %s and weights %s, want one rank", dimsText(x.Dims), dimsText(w.Dims))
+	}
 	out.Dims = make([]sym.Expr, rank)
 	if w.Dims != nil {
 		out.Dims[1] = w.Dims[0]
 	}
 	kernel, ok := spatial(w.Dims)
 	if x.Dims != nil {
-		if len(x.Dims) != rank || w.Dims != nil && len(w.Dims) != rank {
-			return c.Errorf("inputs: got %s and weights %s, want one rank", dimsText(x.Dims), dimsText(w.Dims))
-		}
 		if err := checkChannels(c, x.Dims, w.Dims); err != nil {
 			return err
 		}

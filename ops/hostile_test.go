@@ -10,6 +10,7 @@ import (
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/ops"
 	"github.com/starlarkgs/starlarkgs/ops/schema"
+	"github.com/starlarkgs/starlarkgs/ops/sym"
 )
 
 // hostile makes calls that no checker has looked at: wrong ranks, types, sizes,
@@ -110,6 +111,64 @@ func TestHostileCalls(t *testing.T) {
 		for seed := 0; seed < rounds && bad < 2; seed++ {
 			c, text := hostile{rand.New(rand.NewPCG(uint64(seed), 1))}.call(op, s)
 			if r := panics(func() { _ = op.Eval(c) }); r != "" {
+				bad++
+				t.Errorf("seed %d: %s\n%s", seed, text, r)
+			}
+		}
+	}
+}
+
+// fact says of an array all that inference may know, or only a part of it.
+func (h hostile) fact(v array.Value) ops.Fact {
+	a, ok := v.(*array.Array)
+	if !ok || h.IntN(6) == 0 {
+		return ops.Fact{}
+	}
+	f := ops.TensorFact(a.DType(), nil)
+	if h.IntN(4) == 0 {
+		return f
+	}
+	f.Dims = []sym.Expr{}
+	known := true
+	for i, d := range a.Shape() {
+		switch h.IntN(8) {
+		case 0:
+			f.Dims, known = append(f.Dims, sym.Expr{}), false
+		case 1:
+			f.Dims, known = append(f.Dims, sym.Symbol(fmt.Sprint("N", i))), false
+		default:
+			f.Dims = append(f.Dims, sym.Int(int64(d)))
+		}
+	}
+	if known && h.IntN(2) == 0 {
+		f.Const = a
+		if vs, err := a.Int64s(); err == nil && a.DType().IsInt() {
+			f.Elems = []sym.Expr{}
+			for _, v := range vs {
+				f.Elems = append(f.Elems, sym.Int(v))
+			}
+		}
+	}
+	return f
+}
+
+// TestHostileInference infers the outputs of nonsense: an error or facts, never
+// a panic.
+func TestHostileInference(t *testing.T) {
+	for _, op := range ops.All() {
+		s, ok := schema.Lookup(op.Domain, op.Name, op.Since)
+		if !ok || op.Infer == nil {
+			continue
+		}
+		bad := 0
+		for seed := 0; seed < 400 && bad < 2; seed++ {
+			h := hostile{rand.New(rand.NewPCG(uint64(seed), 2))}
+			call, text := h.call(op, s)
+			c := &ops.Infer{Site: call.Site, Out: make([]ops.Fact, len(call.Out)), Fresh: func() sym.Expr { return sym.Symbol("fresh") }}
+			for _, v := range call.In {
+				c.In = append(c.In, h.fact(v))
+			}
+			if r := panics(func() { _ = op.Infer(c) }); r != "" {
 				bad++
 				t.Errorf("seed %d: %s\n%s", seed, text, r)
 			}
