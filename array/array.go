@@ -77,7 +77,8 @@ func rowMajor(shape []int) []int {
 }
 
 func fresh(dt DType, shape []int, buf *buffer) *Array {
-	return &Array{dtype: dt, shape: slices.Clone(shape), strides: rowMajor(shape), buf: buf}
+	own := append([]int{}, shape...) // not nil: passed on as FromSlice's shape, a nil one would mean one axis
+	return &Array{dtype: dt, shape: own, strides: rowMajor(shape), buf: buf}
 }
 
 // Make returns an array of zeros (false, ""). Negative sizes, sizes that

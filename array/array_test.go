@@ -128,3 +128,24 @@ func TestReshapeErrors(t *testing.T) {
 		}
 	}
 }
+
+// A nil shape, passed on as FromSlice's, would mean one axis.
+func TestShapeOfScalarIsNotNil(t *testing.T) {
+	made, err := Make(Int64, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shaped, err := FromSlice([]int64{1}).Reshape()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spread, err := made.BroadcastTo(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range []*Array{made, shaped, spread} {
+		if a.Shape() == nil || a.Rank() != 0 {
+			t.Errorf("%d: got shape %#v, want []int{}", i, a.Shape())
+		}
+	}
+}

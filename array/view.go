@@ -80,7 +80,7 @@ func (a *Array) BroadcastTo(shape []int) (*Array, error) {
 	if lead < 0 {
 		return nil, fmt.Errorf("array: cannot broadcast %v to %v", a.shape, shape)
 	}
-	c := &Array{dtype: a.dtype, shape: slices.Clone(shape), strides: make([]int, len(shape)), offset: a.offset, buf: a.buf}
+	c := &Array{dtype: a.dtype, shape: append([]int{}, shape...), strides: make([]int, len(shape)), offset: a.offset, buf: a.buf}
 	for i, d := range a.shape {
 		switch {
 		case d == shape[lead+i]:

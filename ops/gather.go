@@ -66,7 +66,7 @@ func inferGather(c *Infer) error {
 		return err
 	}
 	if idx.Dims != nil {
-		out.Dims = slices.Concat([]sym.Expr{}, in.Dims[:axis], idx.Dims, in.Dims[axis+1:])
+		out.Dims = joinDims(in.Dims[:axis], idx.Dims, in.Dims[axis+1:])
 	}
 	if at, ok := c.IntsAt(1); ok {
 		if d, isNum := in.Dims[axis].Int(); isNum {
@@ -223,7 +223,7 @@ func inferGatherND(c *Infer) error {
 			if from < 0 || from > len(in.Dims) {
 				return c.Errorf("indices: got tuples of %d, want at most %d, the rank of data", width, len(in.Dims))
 			}
-			out.Dims = slices.Concat([]sym.Expr{}, idx.Dims[:last], in.Dims[from:])
+			out.Dims = joinDims(idx.Dims[:last], in.Dims[from:])
 		}
 	}
 	c.Set(0, out)

@@ -34,6 +34,16 @@ func TensorFact(dt array.DType, dims []sym.Expr) Fact {
 	return Fact{Kind: ir.TensorKind, DType: dt, Dims: dims}
 }
 
+// joinDims puts sizes one behind another. The result is not nil, which would
+// mean an unknown rank, as slices.Concat's is when there are none.
+func joinDims(parts ...[]sym.Expr) []sym.Expr {
+	out := []sym.Expr{}
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
 // Rank returns the rank, or -1 when it is not known.
 func (f Fact) Rank() int {
 	if f.Dims == nil {

@@ -31,7 +31,7 @@ func (c *Call) mapFloats(dt array.DType, f func(x float64, column int) float64) 
 	for i, x := range xs {
 		xs[i] = f(x, i%cols)
 	}
-	c.Out[0], err = array.FromSlice(xs, slices.Concat([]int{}, a.Shape())...).Cast(dt)
+	c.Out[0], err = array.FromSlice(xs, a.Shape()...).Cast(dt)
 	return err
 }
 
@@ -130,7 +130,7 @@ func (c *Call) imputeInts(a *array.Array) error {
 			xs[i] = int64(values[i%n%len(values)])
 		}
 	}
-	c.Out[0], err = array.FromSlice(xs, slices.Concat([]int{}, a.Shape())...).Cast(a.DType())
+	c.Out[0], err = array.FromSlice(xs, a.Shape()...).Cast(a.DType())
 	return err
 }
 
@@ -160,7 +160,7 @@ func normalizer(c *Call) error {
 			}
 		}
 	}
-	c.Out[0], err = array.FromSlice(xs, slices.Concat([]int{}, a.Shape())...).Cast(array.Float32)
+	c.Out[0], err = array.FromSlice(xs, a.Shape()...).Cast(array.Float32)
 	return err
 }
 

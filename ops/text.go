@@ -116,7 +116,7 @@ func stringSplit(c *Call) error {
 	}
 	c.Out[0] = out
 	if len(c.Out) > 1 {
-		c.Out[1] = array.FromSlice(counts, slices.Concat([]int{}, a.Shape())...)
+		c.Out[1] = array.FromSlice(counts, a.Shape()...)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ var models = []struct {
 	{"ch_ppocr_mobile_v2.0_cls_infer", []string{"--shape", "x:[1,3,48,192]"}, 220},
 	{"silero_vad_v5", []string{"--shape", "input:[1,512]", "--range", "sr:[16000,16000]"}, 252},
 	{"silero_vad_v5", []string{"--shape", "input:[1,256]", "--range", "sr:[8000,8000]"}, 252},
-	{"silero_vad_legacy", []string{"--shape", "input:[1,512]", "--range", "sr:[16000,16000]"}, 250},
+	{"silero_vad_legacy", []string{"--shape", "input:[1,512]", "--range", "sr:[16000,16000]"}, 162},
 	{"melspectrogram", []string{"--shape", "input:[1,16000]"}, 20},
 	{"embedding_model", []string{"--shape", "input_1:[1,76,32,1]"}, 65},
 	{"timer_v0.1", nil, 8},
