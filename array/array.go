@@ -5,7 +5,14 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 )
+
+// maxBytes is more than any machine gives one array, and less than what makes
+// Go's own allocation panic.
+const maxBytes = 1 << 40
 
 // Source is where the bytes of a lazy array lie.
 type Source interface {
@@ -16,13 +23,17 @@ type Source interface {
 	Bytes() ([]byte, error)
 }
 
-// buffer is memory that an array and its views share.
+// buffer is memory that an array and its views share. Whoever holds an array
+// may read it while others do: loading and sharing are guarded. A write must be
+// alone.
 type buffer struct {
-	bytes []byte
-	strs  []string
-	src   Source // until the first write
-	read  bool   // bytes hold what src has
-	cow   bool   // the bytes are not ours alone: a write makes a copy first
+	mu     sync.Mutex
+	size   int // in elements
+	bytes  []byte
+	strs   []string
+	src    Source      // until the first write
+	unread atomic.Bool // the bytes are still in src alone
+	cow    bool        // the bytes are not ours alone: a write makes a copy first
 }
 
 // Array is a dense N-dimensional array. The zero value is not usable.
@@ -46,8 +57,8 @@ func count(shape []int) (int, error) {
 			zero = true
 			continue
 		}
-		if n > math.MaxInt64/d {
-			return 0, fmt.Errorf("array: shape %v: the number of elements overflows 64 bits", shape)
+		if n > math.MaxInt/d {
+			return 0, fmt.Errorf("array: shape %v: got more elements than an int counts", shape)
 		}
 		n *= d
 	}
@@ -60,10 +71,22 @@ func count(shape []int) (int, error) {
 // byteLen returns the bytes that n packed elements take.
 func byteLen(dt DType, n int) (int, error) {
 	bits := dt.Bits()
-	if bits > 0 && n > (math.MaxInt64-7)/bits {
-		return 0, fmt.Errorf("array: %d elements of %s: the size in bytes overflows 64 bits", n, dt)
+	if bits > 0 && n > (math.MaxInt-7)/bits {
+		return 0, fmt.Errorf("array: %d elements of %s: got more bytes than an int counts", n, dt)
 	}
 	return (n*bits + 7) / 8, nil
+}
+
+// checkRoom refuses what can't be allocated. A string takes 16 bytes for itself.
+func checkRoom(dt DType, n int) (int, error) {
+	size, err := byteLen(dt, n)
+	if err != nil {
+		return 0, err
+	}
+	if size > maxBytes || dt == String && n > maxBytes/16 {
+		return 0, fmt.Errorf("array: got %d elements of %s, want at most %d bytes", n, dt, maxBytes)
+	}
+	return size, nil
 }
 
 func rowMajor(shape []int) []int {
@@ -76,9 +99,15 @@ func rowMajor(shape []int) []int {
 	return strides
 }
 
+// cloned returns a copy of a shape that is never nil: FromSlice and others take
+// nil for "one axis", and a scalar's shape is passed on to them.
+func cloned(shape []int) []int { return append(make([]int, 0, len(shape)), shape...) }
+
+// fresh returns the array that fills the buffer.
 func fresh(dt DType, shape []int, buf *buffer) *Array {
-	own := append([]int{}, shape...) // not nil: passed on as FromSlice's shape, a nil one would mean one axis
-	return &Array{dtype: dt, shape: own, strides: rowMajor(shape), buf: buf}
+	a := &Array{dtype: dt, shape: cloned(shape), strides: rowMajor(shape), buf: buf}
+	buf.size = a.Size()
+	return a
 }
 
 // Make returns an array of zeros (false, ""). Negative sizes, sizes that
@@ -91,12 +120,12 @@ func Make(dt DType, shape []int) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dt == String {
-		return fresh(dt, shape, &buffer{strs: make([]string, n)}), nil
-	}
-	size, err := byteLen(dt, n)
+	size, err := checkRoom(dt, n)
 	if err != nil {
 		return nil, err
+	}
+	if dt == String {
+		return fresh(dt, shape, &buffer{strs: make([]string, n)}), nil
 	}
 	return fresh(dt, shape, &buffer{bytes: alignedBytes(size)}), nil
 }
@@ -131,7 +160,9 @@ func NewLazy(dt DType, shape []int, src Source) (*Array, error) {
 	if err := checkLen(dt, shape, src.Len()); err != nil {
 		return nil, err
 	}
-	return fresh(dt, shape, &buffer{src: src, cow: true}), nil
+	buf := &buffer{src: src, cow: true}
+	buf.unread.Store(true)
+	return fresh(dt, shape, buf), nil
 }
 
 func checkLen(dt DType, shape []int, got int64) error {
@@ -196,14 +227,19 @@ func (a *Array) NBytes() int64 {
 }
 
 // Loaded reports whether the elements are in memory (or mapped).
-func (a *Array) Loaded() bool { return a.buf.src == nil || a.buf.read }
+func (a *Array) Loaded() bool { return !a.buf.unread.Load() }
 
-// Load reads the bytes of a lazy array. After it has returned nil, access to
-// elements can't fail.
+// Load reads the bytes of a lazy array, once. After it has returned nil, access
+// to elements can't fail, but for a fault when a mapped file is cut later.
 func (a *Array) Load() error {
 	b := a.buf
-	if b.src == nil || b.read {
+	if !b.unread.Load() {
 		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.unread.Load() {
+		return nil // another goroutine was first
 	}
 	data, err := b.src.Bytes()
 	if err != nil {
@@ -212,70 +248,82 @@ func (a *Array) Load() error {
 	if int64(len(data)) != b.src.Len() {
 		return fmt.Errorf("array: the source gave %d bytes, want %d", len(data), b.src.Len())
 	}
-	b.bytes, b.read = data, true
+	b.bytes = data
+	b.unread.Store(false)
 	return nil
-}
-
-// must loads for access that can't return an error; a source that fails then
-// is reported by a panic with its error.
-func (a *Array) must() {
-	if err := a.Load(); err != nil {
-		panic(err)
-	}
 }
 
 // Source returns where the bytes lie, as long as the array is the whole of it
 // and nothing was written; else nil.
 func (a *Array) Source() Source {
-	if a.offset != 0 || !a.IsContiguous() {
+	if a.offset != 0 || a.Size() != a.buf.size || !a.IsContiguous() {
 		return nil
 	}
 	return a.buf.src
 }
 
-// own makes the buffer private before a write.
-func (a *Array) own() {
-	a.must()
+// own makes the buffer private before a write; views of it see the write.
+func (a *Array) own() error {
+	if err := a.Load(); err != nil {
+		return err
+	}
 	b := a.buf
 	if !b.cow {
-		return
+		return nil
 	}
-	if b.bytes != nil || b.strs == nil {
+	if b.strs != nil {
+		b.strs = slices.Clone(b.strs)
+	} else {
 		data := alignedBytes(len(b.bytes))
 		copy(data, b.bytes)
 		b.bytes = data
 	}
-	b.strs = slices.Clone(b.strs)
-	b.src, b.read, b.cow = nil, false, false
+	b.src, b.cow = nil, false
+	return nil
 }
 
 // Share returns an array of the same bytes: they are copied when either side
 // writes for the first time, so neither sees the other's edits.
 func (a *Array) Share() *Array {
-	a.buf.cow = true
+	b := a.buf
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cow = true
 	c := *a
-	buf := *a.buf
-	c.buf = &buf
+	c.buf = &buffer{size: b.size, bytes: b.bytes, strs: b.strs, src: b.src, cow: true}
+	c.buf.unread.Store(b.unread.Load())
 	return &c
 }
 
-// Copy returns a contiguous array with bytes of its own.
+// Copy returns a contiguous array with bytes of its own. It panics with the
+// source's error where a lazy array can't be read: see Load.
 func (a *Array) Copy() *Array {
-	c := a.Contiguous()
-	if c == a || c.buf == a.buf {
-		c = c.Share()
+	c, err := a.copied()
+	if err != nil {
+		panic(err)
 	}
-	c.own()
 	return c
+}
+
+func (a *Array) copied() (*Array, error) {
+	if err := a.Load(); err != nil {
+		return nil, err
+	}
+	c, err := Make(a.dtype, a.shape)
+	if err != nil {
+		return nil, err
+	}
+	a.copyTo(c)
+	return c, nil
 }
 
 // IsContiguous reports whether the elements lie in row-major order without gaps.
 func (a *Array) IsContiguous() bool {
+	if slices.Contains(a.shape, 0) {
+		return true
+	}
 	step := 1
 	for i := len(a.shape) - 1; i >= 0; i-- {
-		if a.shape[i] == 0 {
-			return true
-		}
 		if a.shape[i] != 1 && a.strides[i] != step {
 			return false
 		}
@@ -285,55 +333,46 @@ func (a *Array) IsContiguous() bool {
 }
 
 // Contiguous returns the array itself when its elements lie in row-major order
-// and begin at the start of its memory, else a copy in which they do.
+// (and begin at a whole byte), else a copy in which they do. It panics where
+// Copy does.
 func (a *Array) Contiguous() *Array {
-	if a.IsContiguous() && (a.offset == 0 || a.dtype.Bits()%8 == 0) {
-		return a
+	c, err := a.contiguous()
+	if err != nil {
+		panic(err)
 	}
-	c := New(a.dtype, a.shape...)
-	a.must()
-	a.copyTo(c)
 	return c
 }
 
-// copyTo copies the elements into c, fresh memory of the same type and shape.
-func (a *Array) copyTo(c *Array) {
-	n := a.Size()
-	it := newWalk(a.shape, a.strides, a.offset)
-	switch bits := a.dtype.Bits(); {
-	case a.dtype == String:
-		for i := range n {
-			c.buf.strs[i] = a.buf.strs[it.pos]
-			it.next()
-		}
-	case bits < 8:
-		for i := range n {
-			setBits(c.buf.bytes, bits, i, getBits(a.buf.bytes, bits, it.pos))
-			it.next()
-		}
-	default:
-		w := bits / 8
-		for i := range n {
-			copy(c.buf.bytes[i*w:(i+1)*w], a.buf.bytes[it.pos*w:])
-			it.next()
-		}
+func (a *Array) contiguous() (*Array, error) {
+	if a.IsContiguous() && a.offset*a.dtype.Bits()%8 == 0 {
+		return a, nil
 	}
+	return a.copied()
 }
 
 // Bytes returns the elements in the layout of raw_data; callers must not write
 // into them. Nothing is copied where the array is contiguous.
 func (a *Array) Bytes() ([]byte, error) {
 	if a.dtype == String {
-		return nil, fmt.Errorf("array: strings have no raw bytes")
+		return nil, fmt.Errorf("array: got strings, want a type that has raw bytes")
 	}
 	if err := a.Load(); err != nil {
 		return nil, err
 	}
-	c := a.Contiguous()
-	w := c.dtype.Bits()
-	from := c.offset * w / 8
-	size := (c.Size()*w + 7) / 8
-	return c.buf.bytes[from : from+size : from+size], nil
+	c, err := a.contiguous()
+	if err != nil {
+		return nil, err
+	}
+	bits := c.dtype.Bits()
+	from := c.offset * bits / 8
+	n := c.Size() * bits
+	raw := c.buf.bytes[from : from+(n+7)/8 : from+(n+7)/8]
+	if n%8 != 0 && c.offset+c.Size() < c.buf.size {
+		// The last byte also has elements that are not the array's: without them.
+		raw = slices.Clone(raw)
+		raw[len(raw)-1] &= 1<<(n%8) - 1
+	}
+	return raw, nil
 }
 
 // Strings returns the elements of a string array in row-major order; callers
@@ -348,14 +387,14 @@ func (a *Array) Strings() []string {
 
 // Summary returns the one-line form, as "float32[2,3]".
 func (a *Array) Summary() string {
-	s := a.dtype.String() + "["
+	s := []byte(a.dtype.String() + "[")
 	for i, d := range a.shape {
 		if i > 0 {
-			s += ","
+			s = append(s, ',')
 		}
-		s += fmt.Sprint(d)
+		s = strconv.AppendInt(s, int64(d), 10)
 	}
-	return s + "]"
+	return string(append(s, ']'))
 }
 
 // Equal reports whether both have the same type, shape and elements, bit for bit.

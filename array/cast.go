@@ -3,21 +3,27 @@ package array
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 )
 
-// Cast converts to another type by the rules of ONNX's Cast with saturate=1:
-// floats are rounded to nearest even, float8 and float4 saturate; a float into
-// an integer type is cut towards zero, and one that does not fit becomes what C
-// on x86-64 makes of it (the lowest number, or its low bits for the narrow
-// types); integers keep their low bits; a number is true when it is not zero;
-// strings are parsed and printed. It returns the array itself for its own type.
+// Cast converts to another type by the rules of ONNX's Cast, with saturate set
+// and rounding up to powers of two; it returns the array itself for its own type.
+//
+//	float to float    rounded once to nearest even; too large: infinite, but the
+//	                  largest number in float8 and float4
+//	float to integer  cut towards zero; what does not fit, and NaN, is left open
+//	                  by the standard and becomes here, on every machine, what
+//	                  NumPy has on x86-64: the lowest number in int32 and int64,
+//	                  the low bits of that int32 in narrower types, and those of
+//	                  an int64 in uint32; uint64 wraps from int64, too large is 0
+//	integer to integer  the low bits
+//	number to bool    false where it is zero
+//	complex to real   the real part
+//	number to string  see textOf; string to number: see parse
 func (a *Array) Cast(dt DType) (*Array, error) { return a.CastWith(dt, true) }
 
-// CastWith is Cast with saturate as given: without it what is too large for
-// a float8 type becomes infinite or NaN.
-func (a *Array) CastWith(dt DType, saturate bool) (*Array, error) {
+// CastWith is Cast with Cast's attributes saturate and round_mode. Without
+// saturate, what is too large for a float8 type becomes infinite or NaN.
+func (a *Array) CastWith(dt DType, saturate bool, mode ...RoundMode) (*Array, error) {
 	if err := a.Load(); err != nil {
 		return nil, err
 	}
@@ -28,212 +34,164 @@ func (a *Array) CastWith(dt DType, saturate bool) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	if castFast(a, out) {
-		return out, nil
+	how := rounding{saturate: saturate}
+	if len(mode) > 0 {
+		how.mode = mode[0]
+	}
+	if a.dtype.isPlain() && dt.isPlain() {
+		return out, a.castBlocks(out, how)
 	}
 	for i := range a.Size() {
-		if err := out.convert(i, a.At(i), a.dtype, saturate); err != nil {
+		if err := out.convert(i, a.At(i), a.dtype, how); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// castFast converts between the common types by loops over slices.
-func castFast(a, out *Array) bool {
-	switch a.dtype {
-	case Float32:
-		return castFrom(Data[float32](a), out)
-	case Float64:
-		return castFrom(Data[float64](a), out)
-	case Int64:
-		return castFrom(Data[int64](a), out)
-	case Int32:
-		return castFrom(Data[int32](a), out)
-	case Uint8:
-		return castFrom(Data[uint8](a), out)
-	case Bool:
-		in := Data[bool](a)
-		small := make([]uint8, len(in))
-		for i, v := range in {
-			if v {
-				small[i] = 1
-			}
+// ParseRoundMode returns the mode of that name, as Cast's attribute has it.
+func ParseRoundMode(s string) (RoundMode, error) {
+	switch s {
+	case "up":
+		return RoundUp, nil
+	case "down":
+		return RoundDown, nil
+	case "nearest":
+		return RoundNearest, nil
+	}
+	return 0, fmt.Errorf("rounding mode: got %q, want \"up\", \"down\" or \"nearest\"", s)
+}
+
+// rounding is how a cast rounds to the narrow floats.
+type rounding struct {
+	saturate bool
+	mode     RoundMode
+}
+
+// isPlain reports whether elements are real numbers or bools.
+func (d DType) isPlain() bool { return d.IsFloat() || d.IsInt() || d == Bool }
+
+// castBlocks converts by way of float64 or int64, a block of elements at a
+// time: so there is one loop for each type to read and one to write, not one
+// for each pair.
+func (a *Array) castBlocks(out *Array, how rounding) error {
+	raw, err := a.Bytes()
+	if err != nil {
+		return err
+	}
+	var floats [blockLen]float64
+	var ints [blockLen]int64
+	for from := 0; from < a.Size(); from += blockLen {
+		n := min(blockLen, a.Size()-from)
+		src, dst := block(a.dtype, raw, from, n), block(out.dtype, out.buf.bytes, from, n)
+		switch {
+		case out.dtype == Bool && a.dtype.IsFloat():
+			readFloats(a.dtype, src, floats[:n])
+			notZero(floats[:n], dst)
+		case out.dtype == Bool:
+			readInts(a.dtype, src, ints[:n])
+			notZero(ints[:n], dst)
+		case a.dtype.IsFloat():
+			readFloats(a.dtype, src, floats[:n])
+			writeFloats(out.dtype, floats[:n], dst, how)
+		case out.dtype.IsFloat():
+			readInts(a.dtype, src, ints[:n])
+			writeIntsAsFloats(out.dtype, ints[:n], a.dtype == Uint64, dst, how)
+		default:
+			readInts(a.dtype, src, ints[:n])
+			writeInts(out.dtype, ints[:n], dst)
 		}
-		return castFrom(small, out)
-	case Float16:
-		return castFrom(converted(Data[F16](a), F16.Float32), out)
-	case BFloat16:
-		return castFrom(converted(Data[BF16](a), BF16.Float32), out)
 	}
-	return false
+	return nil
 }
 
-type realNumber interface {
-	float32 | float64 | int64 | int32 | uint8
+// blockLen is the number of elements that are converted at a time: a multiple
+// of how many packed ones a byte has.
+const blockLen = 512
+
+// block returns the bytes of n elements from a multiple of blockLen on.
+func block(dt DType, raw []byte, from, n int) []byte {
+	bits := dt.Bits()
+	return raw[from*bits/8 : (from*bits+n*bits+7)/8]
 }
 
-func castFrom[T realNumber](in []T, out *Array) bool {
-	switch out.dtype {
-	case Float32:
-		each(in, Data[float32](out), func(v T) float32 { return float32(v) })
-	case Float64:
-		each(in, Data[float64](out), func(v T) float64 { return float64(v) })
-	case Float16:
-		each(in, Data[F16](out), func(v T) F16 { return ToF16From64(float64(v)) })
-	case BFloat16:
-		each(in, Data[BF16](out), func(v T) BF16 { return ToBF16From64(float64(v)) })
-	case Int64:
-		each(in, Data[int64](out), toInt64[T])
-	case Int32:
-		each(in, Data[int32](out), toInt32[T])
-	case Bool:
-		each(in, Data[bool](out), func(v T) bool { return v != 0 })
-	default:
-		return false
-	}
-	return true
-}
-
-func each[T, U any](in []T, out []U, f func(T) U) {
+func notZero[T int64 | float64](in []T, out []byte) {
 	for i, v := range in {
-		out[i] = f(v)
-	}
-}
-
-func toInt64[T realNumber](v T) int64 {
-	if f := float64(v); f >= 1<<63 || f < -1<<63 || f != f {
-		if n, ok := any(v).(int64); ok {
-			return n
+		if v != 0 {
+			out[i] = 1
 		}
-		return math.MinInt64
 	}
-	return int64(v)
 }
 
-func toInt32[T realNumber](v T) int32 {
-	switch n := any(v).(type) {
-	case float32:
-		return cutInt32(float64(n))
-	case float64:
-		return cutInt32(n)
-	}
-	return int32(v)
-}
-
-func cutInt32(f float64) int32 {
-	if f >= 1<<31 || f <= -1<<31-1 || f != f {
-		return math.MinInt32
-	}
-	return int32(f)
-}
-
-// convert stores v, an element of type from, at i by the rules of Cast.
-func (a *Array) convert(i int, v any, from DType, saturate bool) error {
+// convert stores v, an element of type from, at i, where one of the types is
+// strings or complex.
+func (a *Array) convert(i int, v any, from DType, how rounding) error {
 	if a.dtype == String {
 		a.buf.strs[i] = textOf(v, from)
 		return nil
 	}
 	if s, ok := v.(string); ok {
-		return a.parse(i, s, saturate)
+		return a.parse(i, s, how)
 	}
-	if c, ok := v.(complex128); ok && !a.dtype.IsComplex() {
+	if a.dtype.IsComplex() {
+		c, err := asComplex(v)
+		a.putComplex(i, c)
+		return err
+	}
+	// Only a complex number is left; a bool is true for an imaginary one too.
+	if c, ok := v.(complex128); ok && a.dtype != Bool {
 		v = real(c)
 	}
-	switch {
-	case a.dtype.IsFloat():
-		f, err := asFloat(v)
-		if err == nil {
-			a.putBits(i, floatBits(a.dtype, f, saturate))
-		}
-		return err
-	case a.dtype.IsInt():
-		a.putBits(i, a.wrap(v))
+	return a.round(i, v, how)
+}
+
+// round stores the number v at i, in an array of plain type.
+func (a *Array) round(i int, v any, how rounding) error {
+	if f, ok := v.(float64); ok && a.dtype.IsInt() {
+		a.putBits(i, wrapped(a.dtype, f))
 		return nil
 	}
-	return a.store(i, v)
-}
-
-// wrap returns the low bits of a number that need not fit.
-func (a *Array) wrap(v any) uint64 {
-	switch v := v.(type) {
-	case int64:
-		return uint64(v)
-	case uint64:
-		return v
-	case bool:
-		n, _ := truth(v)
-		return n
-	case float64:
-		switch {
-		case a.dtype == Uint64 && v >= 0 && v < 1<<64:
-			return uint64(v)
-		case a.dtype.Bits() < 32:
-			return uint64(int64(cutInt32(v)))
-		case v >= 1<<63 || v < -1<<63 || v != v:
-			return 1 << 63
-		case a.dtype == Int32:
-			return uint64(int64(cutInt32(v)))
-		}
-		return uint64(int64(v))
+	if a.dtype.IsFloat() {
+		f, err := asFloat(v)
+		a.putBits(i, floatBits(a.dtype, f, how.saturate, how.mode))
+		return err
 	}
-	return 0
+	bits, err := truth(v)
+	a.putBits(i, bits)
+	return err
 }
 
-// textOf is the string that Cast makes of a number: as NumPy prints it.
-func textOf(v any, from DType) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case bool:
-		if v {
-			return "1"
-		}
-		return "0"
-	case float64:
-		bits := 64
-		if from != Float64 {
-			bits = 32
-		}
-		return floatText(v, bits)
-	}
-	return fmt.Sprint(v)
-}
-
-func floatText(v float64, bits int) string {
+// wrapped returns what Cast makes of a float that need not fit, in the low bits.
+func wrapped(dt DType, f float64) uint64 {
 	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "INF"
-	case math.IsInf(v, -1):
-		return "-INF"
+	case dt == Uint64:
+		return cutUint64(f)
+	case dt == Int64 || dt == Uint32:
+		return uint64(cutInt64(f))
 	}
-	return strconv.FormatFloat(v, 'g', -1, bits)
+	return uint64(int64(cutInt32(f)))
 }
 
-// parse stores the number that the string s writes.
-func (a *Array) parse(i int, s string, saturate bool) error {
-	text := strings.TrimSpace(s)
-	if a.dtype.IsInt() {
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-			a.putBits(i, uint64(n))
-			return nil
-		}
-		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-			a.putBits(i, n)
-			return nil
-		}
+func cutInt32(f float64) int32 {
+	if f > -1<<31-1 && f < 1<<31 { // not NaN
+		return int32(f)
 	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return fmt.Errorf("array: got the string %q, want a number", s)
+	return math.MinInt32
+}
+
+func cutInt64(f float64) int64 {
+	if f >= -1<<63 && f < 1<<63 {
+		return int64(f)
 	}
-	if a.dtype == Float32 {
-		// once rounded to float32, not by way of float64
-		if g, err := strconv.ParseFloat(text, 32); err == nil {
-			f = g
-		}
+	return math.MinInt64
+}
+
+func cutUint64(f float64) uint64 {
+	switch {
+	case f >= 1<<64:
+		return 0
+	case f >= 1<<63:
+		return uint64(f)
 	}
-	return a.convert(i, f, Float64, saturate)
+	return uint64(cutInt64(f))
 }

@@ -9,13 +9,19 @@
 //
 // An array may be lazy: then its bytes lie in a Source (a mapped file) and are
 // read at the first use. Whoever writes into an array whose bytes are a
-// source's, or shared by Share, gets private bytes first.
+// source's, or shared by Share, gets private bytes first. Any number of
+// goroutines may read an array at once, a lazy one too; a write must be alone.
 //
-// Access comes in three widths:
+// Access comes in four widths:
 //
 //	At, SetAt, Float64s, Int64s  any type, one by one or converted
 //	Data[T], MutableData[T]      typed slices, for kernels
+//	Unpack[T], Pack[T]           the 4- and 2-bit types, an element to a slot
 //	Bytes                        the raw bytes, for files
+//
+// Cast converts between types by the rules of ONNX's Cast; String prints as
+// NumPy does. Arithmetic is elsewhere: package num has NumPy's, package ops that
+// of ONNX's operators.
 package array
 
 import (
@@ -174,12 +180,22 @@ func ParseDType(s string) (DType, error) {
 		}
 		return 0, fmt.Errorf("dtype: got the number %d, want 1 to %d", n, len(dtypes)-1)
 	}
-	names := make([]string, 0, 2*len(dtypes))
+	names := make([]string, 0, 2*len(dtypes)) // for the hint
 	for d := Float32; int(d) < len(dtypes); d++ {
 		if strings.EqualFold(s, dtypes[d].name) || strings.EqualFold(s, dtypes[d].onnx) {
 			return d, nil
 		}
 		names = append(names, dtypes[d].name)
+		if !sameLetters(dtypes[d].onnx, dtypes[d].name) {
+			names = append(names, dtypes[d].onnx)
+		}
 	}
 	return 0, fmt.Errorf("dtype: got %q, want the name of an element type such as \"float32\"%s", s, spell.Hint(s, names))
+}
+
+// sameLetters reports whether two names differ in case and underscores only, as
+// the two spellings of most types do: a hint gives one of them.
+func sameLetters(a, b string) bool {
+	plain := func(s string) string { return strings.ReplaceAll(s, "_", "") }
+	return strings.EqualFold(plain(a), plain(b))
 }

@@ -7,9 +7,15 @@ import (
 )
 
 // At returns element i, counted in row-major order: an int64, uint64 (of the
-// unsigned types), float64, bool, string or complex128.
+// unsigned types), float64, bool, string or complex128. It panics for an i that
+// is none, and with the source's error where a lazy array can't be read: see Load.
 func (a *Array) At(i int) any {
-	a.must()
+	if n := a.Size(); i < 0 || i >= n {
+		panic(fmt.Sprintf("internal error: element %d of %d", i, n))
+	}
+	if err := a.Load(); err != nil {
+		panic(err)
+	}
 	p := a.position(i)
 	b := a.buf.bytes
 	switch a.dtype {
@@ -26,7 +32,7 @@ func (a *Array) At(i int) any {
 	case kindFloat:
 		return a.float(p)
 	case kindUint:
-		return a.uint(p)
+		return a.bits(p)
 	}
 	return a.int(p)
 }
@@ -60,8 +66,6 @@ func (a *Array) bits(p int) uint64 {
 	}
 }
 
-func (a *Array) uint(p int) uint64 { return a.bits(p) }
-
 func (a *Array) int(p int) int64 {
 	shift := 64 - a.dtype.Bits()
 	return int64(a.bits(p)<<shift) >> shift
@@ -79,70 +83,127 @@ func (a *Array) float(p int) float64 {
 	case BFloat16:
 		return float64(BF16(b).Float32())
 	case Float8E8M0:
-		return float64(F8E8M0(b).Float32())
+		return float64(e8m0Values[b])
 	}
-	return float64(smallFormat(a.dtype).table()[b])
+	return float64(smallFormat(a.dtype).values[b])
 }
 
-// smallFormat returns the format of a float of 8 or 4 bits.
-func smallFormat(dt DType) *format {
-	switch dt {
-	case Float8E4M3FN:
-		return f8e4m3fn
-	case Float8E4M3FNUZ:
-		return f8e4m3fnuz
-	case Float8E5M2:
-		return f8e5m2
-	case Float8E5M2FNUZ:
-		return f8e5m2fnuz
-	}
-	return f4e2m1
-}
-
-// SetAt stores v, a value such as At returns (or an int), at element i. A
-// number is converted to the element type: floats are rounded to nearest even,
-// an integer that does not fit is an error, a float into an integer type is
-// cut towards zero.
+// SetAt stores v, a value such as At returns or another of Go's numbers, at
+// element i, counted in row-major order; views of the same memory see it. A
+// number is converted to the element type: floats are rounded to nearest even
+// and saturate where there is no infinity, a float into an integer type is cut
+// towards zero, and what an integer type can't hold is an error, which leaves
+// the array as it was.
 func (a *Array) SetAt(i int, v any) error {
-	a.own()
-	return a.store(a.position(i), v)
-}
-
-func (a *Array) store(p int, v any) error {
-	switch x := v.(type) {
-	case int:
-		v = int64(x)
-	case float32:
-		v = float64(x)
+	if n := a.Size(); i < 0 || i >= n {
+		return fmt.Errorf("array: got index %d, want one of the array's %d elements", i, n)
 	}
-	switch {
-	case a.dtype == String:
+	v = plain(v)
+	if a.dtype == String {
 		s, ok := v.(string)
 		if !ok {
-			return fmt.Errorf("array: got %v, want a string", v)
+			return fmt.Errorf("array: got %s, want a string", shown(v))
 		}
-		a.buf.strs[p] = s
+		if err := a.own(); err != nil {
+			return err
+		}
+		a.buf.strs[a.position(i)] = s
 		return nil
-	case a.dtype == Bool:
-		b, err := truth(v)
+	}
+	if a.dtype.IsComplex() {
+		c, err := asComplex(v)
 		if err == nil {
-			put(a.buf.bytes, p, 1, b)
+			err = a.own()
 		}
-		return err
-	case a.dtype.IsComplex():
-		return a.storeComplex(p, v)
-	case a.dtype.IsFloat():
-		f, err := asFloat(v)
 		if err == nil {
-			a.putBits(p, floatBits(a.dtype, f, true))
+			a.putComplex(a.position(i), c)
 		}
 		return err
 	}
-	bits, err := a.intBits(v)
+	bits, err := a.dtype.bitsOf(v)
 	if err == nil {
-		a.putBits(p, bits)
+		err = a.own()
+	}
+	if err == nil {
+		a.putBits(a.position(i), bits)
 	}
 	return err
+}
+
+// plain widens Go's numbers to the types that At returns.
+func plain(v any) any {
+	switch v := v.(type) {
+	case int:
+		return int64(v)
+	case int8:
+		return int64(v)
+	case int16:
+		return int64(v)
+	case int32:
+		return int64(v)
+	case uint:
+		return uint64(v)
+	case uint8:
+		return uint64(v)
+	case uint16:
+		return uint64(v)
+	case uint32:
+		return uint64(v)
+	case float32:
+		return float64(v)
+	case complex64:
+		return complex128(v)
+	}
+	return v
+}
+
+// bitsOf returns v as the bits of an element of type dt, neither String nor
+// complex, or an error when it does not fit.
+func (dt DType) bitsOf(v any) (uint64, error) {
+	switch {
+	case dt == Bool:
+		return truth(v)
+	case dt.IsFloat():
+		f, err := asFloat(v)
+		return floatBits(dt, f, true, RoundNearest), err
+	}
+	switch x := v.(type) {
+	case bool:
+		return truth(x)
+	case float64:
+		return dt.cutBits(x)
+	case int64:
+		if dt.holds(x) {
+			return uint64(x), nil
+		}
+	case uint64:
+		if x <= math.MaxInt64 && dt.holds(int64(x)) || dt == Uint64 {
+			return x, nil
+		}
+	default:
+		return 0, notNumber(v)
+	}
+	return 0, fmt.Errorf("array: got %d, which does not fit into %s", v, dt)
+}
+
+// holds reports whether an integer type can hold x.
+func (dt DType) holds(x int64) bool {
+	bits := dt.Bits()
+	if dt.IsUnsigned() {
+		return x >= 0 && (bits == 64 || x < 1<<bits)
+	}
+	return bits == 64 || x >= -1<<(bits-1) && x < 1<<(bits-1)
+}
+
+// cutBits returns x, cut towards zero, as the bits of the integer type dt.
+func (dt DType) cutBits(x float64) (uint64, error) {
+	switch cut := math.Trunc(x); {
+	case dt == Uint64 && cut >= 0 && cut < 1<<64:
+		return uint64(cut), nil
+	case cut >= -1<<63 && cut < 1<<63 && dt.holds(int64(cut)): // not NaN
+		return uint64(int64(cut)), nil
+	}
+	return 0, fmt.Errorf("array: got %g, which does not fit into %s", x, dt)
 }
 
 func (a *Array) putBits(p int, v uint64) {
@@ -153,23 +214,22 @@ func (a *Array) putBits(p int, v uint64) {
 	}
 }
 
-func (a *Array) storeComplex(p int, v any) error {
-	c, ok := v.(complex128)
-	if !ok {
-		f, err := asFloat(v)
-		if err != nil {
-			return err
-		}
-		c = complex(f, 0)
-	}
+func (a *Array) putComplex(p int, c complex128) {
 	if a.dtype == Complex64 {
 		put(a.buf.bytes, 2*p, 4, uint64(math.Float32bits(float32(real(c)))))
 		put(a.buf.bytes, 2*p+1, 4, uint64(math.Float32bits(float32(imag(c)))))
-		return nil
+		return
 	}
 	put(a.buf.bytes, 2*p, 8, math.Float64bits(real(c)))
 	put(a.buf.bytes, 2*p+1, 8, math.Float64bits(imag(c)))
-	return nil
+}
+
+func asComplex(v any) (complex128, error) {
+	if c, ok := v.(complex128); ok {
+		return c, nil
+	}
+	f, err := asFloat(v)
+	return complex(f, 0), err
 }
 
 func truth(v any) (uint64, error) {
@@ -183,8 +243,10 @@ func truth(v any) (uint64, error) {
 		yes = v != 0
 	case float64:
 		yes = v != 0
+	case complex128:
+		yes = v != 0
 	default:
-		return 0, fmt.Errorf("array: got %v, want a bool", v)
+		return 0, fmt.Errorf("array: got %s, want a bool", shown(v))
 	}
 	if yes {
 		return 1, nil
@@ -205,53 +267,22 @@ func asFloat(v any) (float64, error) {
 			return 1, nil
 		}
 		return 0, nil
-	case string:
-		return 0, fmt.Errorf("array: got the string %s, want a number", strconv.Quote(v))
 	}
-	return 0, fmt.Errorf("array: got %v, want a number", v)
+	return 0, notNumber(v)
 }
 
-// intBits returns the bits of v in the integer type, or an error when it does
-// not fit.
-func (a *Array) intBits(v any) (uint64, error) {
-	bits := a.dtype.Bits()
-	switch x := v.(type) {
-	case bool:
-		n, err := truth(x)
-		return n, err
-	case float64:
-		if math.IsNaN(x) || math.Abs(x) >= 1<<64 {
-			return 0, fmt.Errorf("array: got %g, which does not fit into %s", x, a.dtype)
-		}
-		if x < 0 || a.dtype.IsSigned() {
-			return a.intBits(int64(x))
-		}
-		return a.intBits(uint64(x))
-	case int64:
-		if a.dtype.IsUnsigned() {
-			if x < 0 || bits < 64 && x >= 1<<bits {
-				return 0, fmt.Errorf("array: got %d, which does not fit into %s", x, a.dtype)
-			}
-			return uint64(x), nil
-		}
-		if bits < 64 && (x < -1<<(bits-1) || x >= 1<<(bits-1)) {
-			return 0, fmt.Errorf("array: got %d, which does not fit into %s", x, a.dtype)
-		}
-		return uint64(x), nil
-	case uint64:
-		if x <= math.MaxInt64 {
-			return a.intBits(int64(x))
-		}
-		if a.dtype != Uint64 {
-			return 0, fmt.Errorf("array: got %d, which does not fit into %s", x, a.dtype)
-		}
-		return x, nil
+func notNumber(v any) error { return fmt.Errorf("array: got %s, want a number", shown(v)) }
+
+// shown is a value in an error.
+func shown(v any) string {
+	if s, ok := v.(string); ok {
+		return "the string " + strconv.Quote(s)
 	}
-	return 0, fmt.Errorf("array: got %v, want a number", v)
+	return fmt.Sprint(v)
 }
 
 // floatBits rounds f to the float type dt.
-func floatBits(dt DType, f float64, saturate bool) uint64 {
+func floatBits(dt DType, f float64, saturate bool, mode RoundMode) uint64 {
 	switch dt {
 	case Float32:
 		return uint64(math.Float32bits(float32(f)))
@@ -262,70 +293,7 @@ func floatBits(dt DType, f float64, saturate bool) uint64 {
 	case BFloat16:
 		return uint64(ToBF16From64(f))
 	case Float8E8M0:
-		return uint64(encodeE8M0(f, saturate))
+		return uint64(encodeE8M0(f, saturate, mode))
 	}
 	return uint64(smallFormat(dt).encode(f, saturate))
-}
-
-// Float64s returns the elements converted to float64, a copy. Strings and
-// complex numbers are an error.
-func (a *Array) Float64s() ([]float64, error) {
-	if err := a.Load(); err != nil {
-		return nil, err
-	}
-	switch a.dtype {
-	case Float64:
-		return append([]float64(nil), Data[float64](a)...), nil
-	case Float32:
-		return converted(Data[float32](a), func(v float32) float64 { return float64(v) }), nil
-	case Int64:
-		return converted(Data[int64](a), func(v int64) float64 { return float64(v) }), nil
-	}
-	out := make([]float64, a.Size())
-	for i := range out {
-		f, err := asFloat(a.At(i))
-		if err != nil {
-			return nil, err
-		}
-		out[i] = f
-	}
-	return out, nil
-}
-
-func converted[T, U any](in []T, f func(T) U) []U {
-	out := make([]U, len(in))
-	for i, v := range in {
-		out[i] = f(v)
-	}
-	return out
-}
-
-// Int64s returns the elements of an integer or bool array as int64, a copy;
-// another type is an error.
-func (a *Array) Int64s() ([]int64, error) {
-	if err := a.Load(); err != nil {
-		return nil, err
-	}
-	switch {
-	case a.dtype == Int64:
-		return append([]int64(nil), Data[int64](a)...), nil
-	case a.dtype == Int32:
-		return converted(Data[int32](a), func(v int32) int64 { return int64(v) }), nil
-	case !a.dtype.IsInt() && a.dtype != Bool:
-		return nil, fmt.Errorf("array: got %s, want integers", a.Summary())
-	}
-	out := make([]int64, a.Size())
-	for i := range out {
-		switch v := a.At(i).(type) {
-		case int64:
-			out[i] = v
-		case uint64:
-			out[i] = int64(v)
-		case bool:
-			if v {
-				out[i] = 1
-			}
-		}
-	}
-	return out, nil
 }

@@ -2,219 +2,198 @@ package array
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
+// What NumPy's default print options have.
 const (
 	printAll  = 1000 // elements up to which all are shown
 	edgeItems = 3    // shown at each end of an axis that is cut
 	lineWidth = 75
-	precision = 8
+	precision = 8 // digits after the point, at most
 )
 
-// String returns the elements as NumPy 2 prints them, cut like there when
-// there are many.
+// String returns the elements as NumPy 2 prints them, cut like there when there
+// are many. The types that NumPy lacks are laid out as its own are, with the
+// digits that ml_dtypes gives them.
 func (a *Array) String() string {
 	if err := a.Load(); err != nil {
 		return fmt.Sprintf("<%s: %v>", a.Summary(), err)
 	}
-	p := &printer{a: a, cut: a.Size() > printAll}
-	p.measure()
-	if len(a.shape) == 0 {
-		return strings.TrimLeft(p.text(a.At(0)), " ")
-	}
-	if a.Size() == 0 {
+	switch {
+	case a.Rank() == 0:
+		return scalarText(a.dtype, a.At(0))
+	case a.Size() == 0:
 		return "[]"
 	}
-	return p.axis(0, 0, " ")
+	p := &printer{a: a, cut: a.Size() > printAll}
+	p.text = p.format()
+	return p.axis(0, 0, " ", lineWidth)
 }
 
+// printer prints an array; text gives an element its common width.
 type printer struct {
-	a     *Array
-	cut   bool
-	exp   bool // floats in scientific notation
-	left  int  // widest part before the point
-	right int  // digits after the point
-	width int
+	a    *Array
+	cut  bool
+	text func(v any) string
 }
 
-// shown calls f with the row-major index of each element that is printed.
-func (p *printer) shown(axis, base int, f func(i int)) {
+// shown calls f with each element that is printed.
+func (p *printer) shown(axis, base int, f func(v any)) {
 	if axis == len(p.a.shape) {
-		f(base)
+		f(p.a.At(base))
 		return
 	}
 	d := p.a.shape[axis]
-	for k := range d {
-		if p.cut && d > 2*edgeItems && k >= edgeItems && k < d-edgeItems {
-			continue
+	for k := 0; k < d; k++ {
+		if k == edgeItems && p.cuts(d) {
+			k = d - edgeItems
 		}
 		p.shown(axis+1, base*d+k, f)
 	}
 }
 
-// measure finds the widths that all printed elements share.
-func (p *printer) measure() {
-	if p.a.Size() == 0 {
-		return
+// cuts reports whether an axis of size d is shown by its ends alone.
+func (p *printer) cuts(d int) bool { return p.cut && d > 2*edgeItems }
+
+// format returns the function that prints an element, made for all that are
+// shown.
+func (p *printer) format() func(v any) string {
+	switch dt := p.a.dtype; {
+	case dt == String:
+		return func(v any) string { return quoted(v.(string)) }
+	case dt == Bool:
+		return func(v any) string {
+			if v.(bool) {
+				return " True"
+			}
+			return "False"
+		}
+	case dt.IsComplex():
+		return p.formatComplex()
+	case dt.IsFloat():
+		var vs []float64
+		p.shown(0, 0, func(v any) { vs = append(vs, v.(float64)) })
+		f := newFloatFormat(dt, vs, false)
+		return func(v any) string { return f.text(v.(float64)) }
 	}
-	if p.a.dtype.IsFloat() {
-		p.measureFloats()
-	}
-	p.shown(0, 0, func(i int) { p.width = max(p.width, len([]rune(p.text(p.a.At(i))))) })
+	width := 0
+	p.shown(0, 0, func(v any) { width = max(width, len(fmt.Sprint(v))) })
+	return func(v any) string { return fmt.Sprintf("%*d", width, v) }
 }
 
-func (p *printer) measureFloats() {
-	least, most := math.Inf(1), 0.0
-	p.shown(0, 0, func(i int) {
-		v := math.Abs(p.a.At(i).(float64))
-		if v != 0 && !math.IsInf(v, 0) && !math.IsNaN(v) {
-			least, most = min(least, v), max(most, v)
-		}
+func (p *printer) formatComplex() func(v any) string {
+	var re, im []float64
+	p.shown(0, 0, func(v any) {
+		c := v.(complex128)
+		re, im = append(re, real(c)), append(im, imag(c))
 	})
-	p.exp = most >= 1e8 || most > 0 && (least < 1e-4 || most/least > 1000) && (least < 1e-4 || most >= 1e8 || most/least > 1000)
-	p.shown(0, 0, func(i int) {
-		v := p.a.At(i).(float64)
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return
-		}
-		whole, frac, _ := strings.Cut(p.digits(v), ".")
-		frac, _, _ = strings.Cut(frac, "e")
-		p.left, p.right = max(p.left, len(whole)), max(p.right, len(frac))
-	})
+	part := partOf(p.a.dtype)
+	fr, fi := newFloatFormat(part, re, false), newFloatFormat(part, im, true)
+	return func(v any) string {
+		c := v.(complex128)
+		text := fi.text(imag(c))
+		digits := strings.TrimRight(text, " ")
+		return fr.text(real(c)) + digits + "j" + text[len(digits):]
+	}
 }
 
-// digits returns the shortest text of v, at most precision places after the
-// point, trailing zeros cut.
-func (p *printer) digits(v float64) string {
-	bits := 64
-	if p.a.dtype != Float64 {
-		bits = 32
+// partOf returns the type of the parts of a complex number.
+func partOf(dt DType) DType {
+	if dt == Complex64 {
+		return Float32
 	}
-	verb := byte('f')
-	if p.exp {
-		verb = 'e'
-	}
-	short := strconv.FormatFloat(p.shortest(v), verb, -1, bits)
-	mantissa, exponent, hasExp := strings.Cut(short, "e")
-	if _, frac, _ := strings.Cut(mantissa, "."); len(frac) > precision {
-		short = strconv.FormatFloat(v, verb, precision, bits)
-		mantissa, exponent, hasExp = strings.Cut(short, "e")
-		mantissa = strings.TrimRight(mantissa, "0")
-	}
-	if !strings.Contains(mantissa, ".") {
-		mantissa += "."
-	}
-	if hasExp {
-		return mantissa + "e" + exponent
-	}
-	return mantissa
+	return Float64
 }
 
-// shortest returns the number of fewest digits that rounds to v in a float type
-// narrower than float32; others are left to strconv.
-func (p *printer) shortest(v float64) float64 {
-	if p.a.dtype.Bits() >= 32 {
-		return v
-	}
-	want := floatBits(p.a.dtype, v, true)
-	for digits := range 6 {
-		x, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits, 64), 64)
-		if err == nil && floatBits(p.a.dtype, x, true) == want {
-			return x
-		}
-	}
-	return v
-}
-
-func (p *printer) text(v any) string {
-	switch v := v.(type) {
-	case float64:
-		return p.floatText(v)
-	case bool:
-		if v {
-			return "True"
-		}
-		return "False"
-	case string:
-		return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\x1b", `\x1b`).Replace(v) + "'"
-	case complex128:
-		return strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(v), "("), "i)") + "j"
-	}
-	return fmt.Sprint(v)
-}
-
-func (p *printer) floatText(v float64) string {
-	switch {
-	case math.IsNaN(v):
-		return "nan"
-	case math.IsInf(v, 1):
-		return "inf"
-	case math.IsInf(v, -1):
-		return "-inf"
-	}
-	text := p.digits(v)
-	if len(p.a.shape) == 0 {
-		if !p.exp {
-			return strings.TrimSuffix(text, ".") + map[bool]string{true: ".0"}[strings.HasSuffix(text, ".")]
-		}
-		return text
-	}
-	if p.exp { // NumPy pads an exponent form with the true digits
-		text = strconv.FormatFloat(v, 'e', p.right, 64)
-		if p.right == 0 {
-			text = strings.Replace(text, "e", ".e", 1)
-		}
-		whole, _, _ := strings.Cut(text, ".")
-		return strings.Repeat(" ", max(0, p.left-len(whole))) + text
-	}
-	whole, frac, _ := strings.Cut(text, ".")
-	return strings.Repeat(" ", p.left-len(whole)) + whole + "." + frac + strings.Repeat(" ", p.right-len(frac))
-}
-
-// axis prints one axis and those inside it.
-func (p *printer) axis(axis, base int, indent string) string {
+// axis prints one axis and those inside it. Lines hang by indent, and the
+// brackets to come take their part of width.
+func (p *printer) axis(axis, base int, indent string, width int) string {
 	d := p.a.shape[axis]
 	last := axis == len(p.a.shape)-1
 	var items []string
 	for k := 0; k < d; k++ {
-		if p.cut && d > 2*edgeItems && k == edgeItems {
+		if k == edgeItems && p.cuts(d) {
 			items = append(items, "...")
 			k = d - edgeItems
 		}
-		if !last {
-			items = append(items, p.axis(axis+1, base*d+k, indent+" "))
-			continue
+		if last {
+			items = append(items, p.text(p.a.At(base*d+k)))
+		} else {
+			items = append(items, p.axis(axis+1, base*d+k, indent+" ", width-1))
 		}
-		text := p.text(p.a.At(base*d + k))
-		items = append(items, strings.Repeat(" ", p.width-len([]rune(text)))+text)
 	}
 	if last {
-		return "[" + wrapLine(items, indent) + "]"
+		return "[" + wrapLine(items, indent, width-1) + "]"
 	}
 	gap := strings.Repeat("\n", len(p.a.shape)-axis-1) + indent
 	return "[" + strings.Join(items, gap) + "]"
 }
 
-// wrapLine joins items by spaces and breaks lines that grow too long.
-func wrapLine(items []string, indent string) string {
-	var b strings.Builder
-	col := len(indent)
-	for i, s := range items {
-		n := len([]rune(s))
-		switch {
-		case i == 0:
-		case col+1+n >= lineWidth:
-			b.WriteString("\n" + indent)
-			col = len(indent)
-		default:
-			b.WriteByte(' ')
-			col++
+// wrapLine joins items by spaces and breaks lines that would grow beyond width;
+// the indent that the first line has already counts.
+func wrapLine(items []string, indent string, width int) string {
+	var lines []string
+	line, col := "", len(indent)
+	for _, s := range items {
+		n := utf8.RuneCountInString(s)
+		if col+n > width && line != "" {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line, col = "", len(indent)
 		}
-		b.WriteString(s)
-		col += n
+		line, col = line+s+" ", col+n+1
 	}
-	return b.String()
+	lines = append(lines, line[:len(line)-1])
+	return strings.Join(lines, "\n"+indent)
+}
+
+// scalarText returns the element of an array of rank 0, as NumPy prints its
+// scalars.
+func scalarText(dt DType, v any) string {
+	switch v := v.(type) {
+	case float64:
+		return scalarFloat(dt, v, ".0")
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case complex128:
+		return scalarComplex(partOf(dt), real(v), imag(v))
+	}
+	return fmt.Sprint(v)
+}
+
+// quoted returns a string as Python writes it.
+func quoted(s string) string {
+	quote := '\''
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	b := []byte(string(quote))
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			b = fmt.Appendf(b, `\x%02x`, s[i]) // a byte that is no UTF-8
+		case r == quote || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case unicode.IsPrint(r):
+			b = utf8.AppendRune(b, r)
+		case r < 0x100:
+			b = fmt.Appendf(b, `\x%02x`, r)
+		case r < 0x10000:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			b = fmt.Appendf(b, `\U%08x`, r)
+		}
+	}
+	return string(append(b, byte(quote)))
 }

@@ -34,7 +34,7 @@ func TestPrint(t *testing.T) {
 			}
 			if s, ok := v.(string); ok {
 				x, err := New(Float64, 1), error(nil)
-				if err = x.parse(0, s, true); err != nil {
+				if err = x.parse(0, s, rounding{saturate: true}); err != nil {
 					t.Fatal(err)
 				}
 				v = x.At(0)

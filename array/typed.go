@@ -2,6 +2,7 @@ package array
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -84,7 +85,8 @@ func ScalarString(s string) *Array { return FromStrings([]string{s}, []int{}...)
 
 // Data returns the elements in row-major order; callers must not write into
 // them. The memory is the array's where that is contiguous and aligned for T,
-// else a copy. T must be the array's type, anything else is a bug and panics.
+// else a copy. T must be the array's type, anything else is a bug and panics; a
+// lazy array that can't be read panics with its source's error: see Load.
 func Data[T Elem](a *Array) []T {
 	if a.dtype != DTypeOf[T]() {
 		panic(fmt.Sprintf("internal error: Data of %s as %s", a.dtype, DTypeOf[T]()))
@@ -93,9 +95,29 @@ func Data[T Elem](a *Array) []T {
 	if err != nil {
 		panic(err)
 	}
+	if a.dtype == Bool {
+		raw = trueBools(raw)
+	}
 	return typed[T](raw)
 }
 
+// trueBools returns bytes that Go may take for bools, of which it knows 0 and 1
+// only: raw itself in the rule, a copy where a file has other values.
+func trueBools(raw []byte) []byte {
+	for i, b := range raw {
+		if b > 1 {
+			raw = slices.Clone(raw)
+			for k, b := range raw[i:] {
+				raw[i+k] = min(b, 1)
+			}
+			break
+		}
+	}
+	return raw
+}
+
+// typed returns packed bytes as elements: the same memory where that is aligned
+// for T, else a copy.
 func typed[T Elem](raw []byte) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
@@ -112,49 +134,35 @@ func typed[T Elem](raw []byte) []T {
 }
 
 // MutableData returns the elements of a contiguous array for writing. Bytes
-// that are a source's or shared become the array's own first.
+// that are a source's or shared become the array's own first; views of the array
+// see what is written.
 func MutableData[T Elem](a *Array) []T {
 	if !a.IsContiguous() {
 		panic("internal error: MutableData of an array that is not contiguous")
 	}
-	a.own()
-	raw, err := a.Bytes()
-	if err != nil {
+	if err := a.own(); err != nil {
 		panic(err)
 	}
 	var zero T
-	if p := unsafe.Pointer(unsafe.SliceData(raw)); len(raw) > 0 && uintptr(p)%unsafe.Alignof(zero) != 0 {
-		data := alignedBytes(len(a.buf.bytes))
-		copy(data, a.buf.bytes)
-		a.buf.bytes = data
+	b := a.buf
+	if p := unsafe.Pointer(unsafe.SliceData(b.bytes)); uintptr(p)%unsafe.Alignof(zero) != 0 {
+		data := alignedBytes(len(b.bytes))
+		copy(data, b.bytes)
+		b.bytes = data
+	}
+	if a.dtype == Bool {
+		b.bytes = trueBools(b.bytes)
 	}
 	return Data[T](a)
 }
 
 // MutableStrings returns the elements of a contiguous string array for writing.
 func MutableStrings(a *Array) []string {
-	a.own()
-	return a.Strings()
-}
-
-// Unpack4 returns the elements of an int4, uint4, int2 or uint2 array, or the
-// bits of a float4 one, one to a byte; signed ones are sign-extended.
-func Unpack4(a *Array) []int8 {
-	bits := a.dtype.Bits()
-	if bits >= 8 || bits == 0 {
-		panic("internal error: Unpack4 of " + a.dtype.String())
+	if !a.IsContiguous() {
+		panic("internal error: MutableStrings of an array that is not contiguous")
 	}
-	raw, err := a.Bytes()
-	if err != nil {
+	if err := a.own(); err != nil {
 		panic(err)
 	}
-	out := make([]int8, a.Size())
-	for i := range out {
-		v := int8(getBits(raw, bits, i))
-		if a.dtype.IsSigned() {
-			v = v << (8 - bits) >> (8 - bits)
-		}
-		out[i] = v
-	}
-	return out
+	return a.Strings()
 }

@@ -34,7 +34,19 @@ func cast(c *Call) error {
 	if err := c.CheckSize(dt, a.Shape()); err != nil {
 		return err
 	}
-	out, err := a.CastWith(dt, c.IntOr("saturate", 1) != 0)
+	return c.castAs(a, dt)
+}
+
+// castAs makes the cast of a the output, as the attributes say.
+func (c *Call) castAs(a *array.Array, dt array.DType) error {
+	mode := array.RoundUp
+	if name := c.Str("round_mode"); name != "" {
+		var err error
+		if mode, err = array.ParseRoundMode(name); err != nil {
+			return c.Errorf("attribute \"round_mode\": %w", err)
+		}
+	}
+	out, err := a.CastWith(dt, c.IntOr("saturate", 1) != 0, mode)
 	if err != nil {
 		return c.Errorf("%w", err)
 	}
@@ -71,12 +83,7 @@ func castLike(c *Call) error {
 	if err != nil {
 		return err
 	}
-	out, err := a.CastWith(like.DType(), c.IntOr("saturate", 1) != 0)
-	if err != nil {
-		return c.Errorf("%w", err)
-	}
-	c.Out[0] = out
-	return nil
+	return c.castAs(a, like.DType())
 }
 
 func inferCastLike(c *Infer) error {
