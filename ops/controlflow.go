@@ -218,6 +218,11 @@ func loop(c *Call) error {
 		}
 	}
 	state := slices.Clone(c.In[min(2, len(c.In)):])
+	for i, v := range state {
+		if v == nil {
+			return c.Errorf("input %d: got none, want a value to carry", 2+i)
+		}
+	}
 	scans := &collector{c: c, values: make([][]array.Value, max(0, len(c.Out)-len(state)))}
 	for i := 0; on && (trips < 0 || i < trips); i++ {
 		outs, err := c.Run(g, append([]array.Value{array.Scalar(int64(i)), array.Scalar(on)}, state...))

@@ -234,38 +234,37 @@ func treeClassifier(c *Call) error {
 	return c.classified(labels, classes, all, rows)
 }
 
-// binaryTree decides between two classes. Where all leaves speak of one class
-// its score is that of the second one, and the first one's follows from it: by
-// its difference from 1 when the weights look like probabilities, else by its
-// sign.
+// binaryTree decides between two classes. Where all leaves speak of the first
+// class only, their score is that of the second one, and the first one's follows
+// from it: by its difference from 1 when the weights look like probabilities,
+// else by its sign.
 func binaryTree(row []float64, seen []bool, base []float64, one, positive bool, transform string) (scores []float64, class int) {
-	if !one {
+	if !one || seen[1] {
 		for i, b := range base {
 			row[i] += b
 		}
+	}
+	if !one {
 		return row, argMax(row)
 	}
-	score := row[0]
-	if seen[1] {
-		score = row[1]
-	}
-	if len(base) > 0 {
-		score += base[len(base)-1]
-	}
+	raw := transform == "" || transform == "NONE" || transform == "PROBIT"
 	limit := 0.0
-	if positive {
+	if positive && raw {
 		limit = 0.5
+	}
+	score := row[1]
+	if !seen[1] {
+		if score = row[0]; len(base) > 0 {
+			score += base[len(base)-1]
+		}
+		if row = []float64{-score, score}; positive && raw {
+			row[0] = 1 - score
+		}
 	}
 	if score > limit {
 		class = 1
 	}
-	switch {
-	case transform == "PROBIT" && positive:
-		return []float64{1 - score, score}, class
-	case positive && (transform == "" || transform == "NONE"):
-		return []float64{1 - score, score}, class
-	}
-	return []float64{-score, score}, class
+	return row, class
 }
 
 // oneClass reports whether all weights are for one class.

@@ -55,13 +55,9 @@ func floatKeys[T float32 | float64](vs []T) []uint64 {
 			v = 0 // -0 too
 		}
 		b := math.Float64bits(float64(v))
-		switch {
-		case v != v:
+		b ^= uint64(int64(b)>>63) | 1<<63 // negative ones by all bits; no branch to guess
+		if v != v {
 			b = math.MaxUint64
-		case b>>63 != 0:
-			b = ^b
-		default:
-			b |= 1 << 63
 		}
 		keys[i] = b
 	}
@@ -133,13 +129,10 @@ func topK(c *Call) error {
 		}
 		ix := array.MutableData[int64](indices)
 		par.For(outer*inner, max(1, rowGrain/n), func(lo, hi int) {
-			row := make([]ranked, n)
+			row := make([]ranked, 0, n)
 			for r := lo; r < hi; r++ {
 				from, to := r/inner*n*inner+r%inner, r/inner*k*inner+r%inner
-				for i := range row {
-					row[i] = ranked{keys[from+i*inner] ^ flip, i}
-				}
-				for i, e := range firstRanked(row, k) {
+				for i, e := range firstRanked(row, keys[from:], flip, n, inner, k) {
 					ix[to+i*inner], at[to+i*inner] = int64(e.at), from+e.at*inner
 				}
 			}
@@ -163,24 +156,32 @@ func (a ranked) compare(b ranked) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.at, b.at))
 }
 
-// firstRanked returns the k first of row in order; row is reordered. A few of
-// many are found with a heap whose root is the last of the best so far.
-func firstRanked(row []ranked, k int) []ranked {
-	if k*8 < len(row) && k > 0 {
-		best := row[:k]
-		for i := k/2 - 1; i >= 0; i-- {
-			sink(best, i)
+// firstRanked returns the k first of n keys that are step apart, in order; row is
+// memory for it. A few of many are found with a heap whose root is the last of
+// the best so far: an equal key that comes later never takes its place.
+func firstRanked(row []ranked, keys []uint64, flip uint64, n, step, k int) []ranked {
+	row = row[:0]
+	if k*8 >= n || k == 0 {
+		for i := range n {
+			row = append(row, ranked{keys[i*step] ^ flip, i})
 		}
-		for _, e := range row[k:] {
-			if e.compare(best[0]) < 0 {
-				best[0] = e
-				sink(best, 0)
-			}
+		slices.SortFunc(row, ranked.compare)
+		return row[:k]
+	}
+	for i := range k {
+		row = append(row, ranked{keys[i*step] ^ flip, i})
+	}
+	for i := k/2 - 1; i >= 0; i-- {
+		sink(row, i)
+	}
+	for i := k; i < n; i++ {
+		if key := keys[i*step] ^ flip; key < row[0].key {
+			row[0] = ranked{key, i}
+			sink(row, 0)
 		}
-		row = best
 	}
 	slices.SortFunc(row, ranked.compare)
-	return row[:k]
+	return row
 }
 
 func sink(heap []ranked, i int) {
@@ -328,19 +329,12 @@ func nonZero(c *Call) error {
 	if err != nil {
 		return err
 	}
-	set, err := a.Cast(array.Bool)
-	if a.DType() == array.String {
-		found := make([]bool, a.Size())
-		for i, s := range a.Strings() {
-			found[i] = s != ""
-		}
-		set, err = array.FromSlice(found, a.Shape()...), nil
-	}
+	set, err := isSet(a)
 	if err != nil {
 		return c.Errorf("input 0: %w", err)
 	}
 	var at []int
-	for i, yes := range array.Data[bool](set) {
+	for i, yes := range set {
 		if yes {
 			at = append(at, i)
 		}
@@ -359,6 +353,32 @@ func nonZero(c *Call) error {
 	}
 	c.Out[0] = out
 	return nil
+}
+
+// isSet tells of each element whether it is not zero, false or "".
+func isSet(a *array.Array) ([]bool, error) {
+	found := make([]bool, a.Size())
+	switch {
+	case a.DType() == array.String:
+		for i, s := range a.Strings() {
+			found[i] = s != ""
+		}
+		return found, nil
+	case a.DType().IsComplex():
+		w, err := a.Cast(array.Complex128)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range array.Data[complex128](w) {
+			found[i] = v != 0
+		}
+		return found, nil
+	}
+	w, err := a.Cast(array.Bool)
+	if err != nil {
+		return nil, err
+	}
+	return array.Data[bool](w), nil
 }
 
 func inferNonZero(c *Infer) error {
