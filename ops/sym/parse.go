@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Parse reads an expression: numbers, names, + - * // %, min(a,b), max(a,b) and
-// parentheses. A text that is no expression is a symbol of that name, since a
-// model's dim_param may hold anything.
+// Parse reads an expression: numbers, names, + - * // %, min(a,b,…), max(a,b,…),
+// ceildiv(a,b) and parentheses, with the precedence of Python; "?" is the
+// unknown.
 func Parse(s string) (Expr, error) {
 	p := &parser{text: s}
 	e, err := p.sum()
@@ -16,10 +16,14 @@ func Parse(s string) (Expr, error) {
 	if err == nil && p.at < len(p.text) {
 		err = fmt.Errorf("expression %q: got %q, want an operator", s, p.text[p.at:])
 	}
-	return e, err
+	if err != nil {
+		return Expr{}, err
+	}
+	return e, nil
 }
 
-// FromText is Parse, where what does not parse is a symbol.
+// FromText reads what a file or user wrote for a size, which may be any text:
+// what is no expression is a symbol of that name, and an empty text is unknown.
 func FromText(s string) Expr {
 	if e, err := Parse(s); err == nil {
 		return e
@@ -27,14 +31,25 @@ func FromText(s string) Expr {
 	return Symbol(s)
 }
 
+// maxParse bounds the text that is read as an expression, and maxDepth how deep
+// its parts are nested.
+const (
+	maxParse = 1 << 12
+	maxDepth = 50
+)
+
 type parser struct {
 	text  string
 	at    int
 	depth int
 }
 
+func (p *parser) errorf(format string, args ...any) error {
+	return fmt.Errorf("expression %q: %w", p.text, fmt.Errorf(format, args...))
+}
+
 func (p *parser) space() {
-	for p.at < len(p.text) && p.text[p.at] == ' ' {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
 	}
 }
@@ -49,19 +64,10 @@ func (p *parser) take(s string) bool {
 }
 
 func (p *parser) sum() (Expr, error) {
-	if p.depth++; p.depth > 50 {
-		return Expr{}, fmt.Errorf("expression %q: nested deeper than 50", p.text)
+	if len(p.text) > maxParse {
+		return Expr{}, fmt.Errorf("expression: got %d bytes, want at most %d", len(p.text), maxParse)
 	}
-	defer func() { p.depth-- }()
-	var e Expr
-	var err error
-	if p.take("-") {
-		if e, err = p.product(); err == nil {
-			e = e.Neg()
-		}
-	} else {
-		e, err = p.product()
-	}
+	e, err := p.product()
 	for err == nil {
 		var f Expr
 		switch {
@@ -83,12 +89,12 @@ func (p *parser) product() (Expr, error) {
 	for err == nil {
 		var f Expr
 		switch {
-		case p.take("*"):
-			f, err = p.factor()
-			e = e.Mul(f)
 		case p.take("//"):
 			f, err = p.factor()
 			e = e.FloorDiv(f)
+		case p.take("*"):
+			f, err = p.factor()
+			e = e.Mul(f)
 		case p.take("%"):
 			f, err = p.factor()
 			e = e.Mod(f)
@@ -100,44 +106,94 @@ func (p *parser) product() (Expr, error) {
 }
 
 func (p *parser) factor() (Expr, error) {
-	p.space()
-	if p.take("(") {
+	if p.depth++; p.depth > maxDepth {
+		return Expr{}, p.errorf("nested deeper than %d", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	switch {
+	case p.take("-"):
+		e, err := p.factor()
+		return e.Neg(), err
+	case p.take("("):
 		e, err := p.sum()
 		if err == nil && !p.take(")") {
-			err = fmt.Errorf("expression %q: a parenthesis is not closed", p.text)
+			err = p.errorf("a parenthesis is not closed")
 		}
 		return e, err
+	case p.take("`"):
+		return p.quotedName()
 	}
-	start := p.at
-	for p.at < len(p.text) && !strings.ContainsRune("+-*/%(), ", rune(p.text[p.at])) {
+	return p.word()
+}
+
+func (p *parser) quotedName() (Expr, error) {
+	var name strings.Builder
+	for {
+		i := strings.IndexByte(p.text[p.at:], '`')
+		if i < 0 {
+			return Expr{}, p.errorf("a backquote is not closed")
+		}
+		name.WriteString(p.text[p.at : p.at+i])
+		p.at += i + 1
+		if !strings.HasPrefix(p.text[p.at:], "`") {
+			break
+		}
+		name.WriteByte('`')
 		p.at++
 	}
+	if name.Len() == 0 {
+		return Expr{}, p.errorf("got an empty name")
+	}
+	return Symbol(name.String()), nil
+}
+
+func (p *parser) word() (Expr, error) {
+	start := p.at
+	if i := strings.IndexAny(p.text[start:], notInName); i >= 0 {
+		p.at += i
+	} else {
+		p.at = len(p.text)
+	}
 	word := p.text[start:p.at]
-	switch n, err := strconv.ParseInt(word, 10, 64); {
+	switch {
 	case word == "":
-		return Expr{}, fmt.Errorf("expression %q: got nothing at %d, want a number or a name", p.text, start)
-	case err == nil:
+		return Expr{}, p.errorf("got nothing at %d, want a number or a name", start)
+	case word == "?":
+		return Expr{}, nil
+	case isDigits(word):
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return Expr{}, p.errorf("the number %s leaves 64 bits", word)
+		}
 		return Int(n), nil
-	case (word == "min" || word == "max") && p.take("("):
-		return p.pick(word)
+	case isFunction(word):
+		return p.call(word)
 	}
 	return Symbol(word), nil
 }
 
-func (p *parser) pick(name string) (Expr, error) {
-	a, err := p.sum()
-	if err != nil {
-		return a, err
+// call reads the operands of a function; a name alone is a symbol.
+func (p *parser) call(name string) (Expr, error) {
+	if !p.take("(") {
+		return Expr{}, p.errorf("%s wants operands in parentheses", name)
 	}
-	if !p.take(",") {
-		return a, fmt.Errorf("expression %q: %s wants two operands", p.text, name)
+	var args []Expr
+	for len(args) == 0 || p.take(",") {
+		e, err := p.sum()
+		if err != nil {
+			return e, err
+		}
+		args = append(args, e)
 	}
-	b, err := p.sum()
-	if err == nil && !p.take(")") {
-		err = fmt.Errorf("expression %q: a parenthesis is not closed", p.text)
+	switch {
+	case !p.take(")"):
+		return Expr{}, p.errorf("a parenthesis is not closed")
+	case name == "ceildiv" && len(args) != 2, len(args) < 2:
+		return Expr{}, p.errorf("%s: got %d operands, want two", name, len(args))
+	case name == "ceildiv":
+		return args[0].CeilDiv(args[1]), nil
+	case name == "min":
+		return pick(minAtom, args...), nil
 	}
-	if name == "min" {
-		return a.Min(b), err
-	}
-	return a.Max(b), err
+	return pick(maxAtom, args...), nil
 }

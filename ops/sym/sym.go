@@ -1,55 +1,47 @@
-// Package sym is integer arithmetic over symbols, for sizes that are not known
-// before a model runs: 2*N+1, (H-3)//2+1.
-//
-// An Expr is a sum of products of atoms; an atom is a symbol, or a floor
-// division, remainder, minimum or maximum of expressions. Sums and products are
-// kept in one normal form, so equal means equal. Symbols stand for sizes and are
-// taken to be ≥ 0. The zero Expr is unknown, and what is computed from it is
-// unknown.
 package sym
 
 import (
-	"fmt"
-	"sort"
-	"strconv"
+	"math"
+	"math/bits"
+	"slices"
 	"strings"
 )
 
-// maxTerms bounds an expression; one that grows beyond is unknown.
-const maxTerms = 32
+// The bounds of an expression; one that grows beyond is unknown.
+const (
+	maxTerms   = 32  // of a sum
+	maxFactors = 16  // of a product
+	maxChoices = 8   // of min and max
+	maxText    = 400 // bytes of text
+)
 
 // Expr is an integer expression. The zero Expr is unknown.
-type Expr struct{ p *poly }
-
-// poly is a sum of terms by their key, the key "" being the constant.
-type poly struct {
-	terms map[string]term
+type Expr struct {
+	known bool
+	n     int64  // the constant term
+	terms []term // sorted by key; no coefficient is 0
 }
 
+// term is one product of a sum. Its factors are shared and never changed.
 type term struct {
 	coef  int64
-	atoms []string // sorted texts of the factors
+	key   string // the text of the factors, which tells products apart
+	atoms []*atom
 }
 
 // Int returns a number.
-func Int(n int64) Expr {
-	p := &poly{terms: map[string]term{}}
-	if n != 0 {
-		p.terms[""] = term{coef: n}
-	}
-	return Expr{p}
-}
+func Int(n int64) Expr { return Expr{known: true, n: n} }
 
-// Symbol returns a symbol.
+// Symbol returns a symbol, which may have any name; the unknown for none.
 func Symbol(name string) Expr {
-	if name == "" {
+	if name == "" || len(name) > maxText {
 		return Expr{}
 	}
-	return atom(name)
+	return single(&atom{kind: symbolAtom, name: name, key: quoted(name), nonNegative: true})
 }
 
-func atom(text string) Expr {
-	return Expr{&poly{terms: map[string]term{text: {1, []string{text}}}}}
+func single(a *atom) Expr {
+	return Expr{known: true, terms: []term{{1, a.factor(), []*atom{a}}}}
 }
 
 // Ints returns numbers.
@@ -85,250 +77,184 @@ func Product(es []Expr) Expr {
 
 // Int returns the number that the expression is.
 func (e Expr) Int() (int64, bool) {
-	if e.p == nil || len(e.p.terms) > 1 {
+	if !e.known || len(e.terms) > 0 {
 		return 0, false
 	}
-	if len(e.p.terms) == 0 {
-		return 0, true
-	}
-	t, ok := e.p.terms[""]
-	return t.coef, ok
+	return e.n, true
 }
 
 // Known reports whether the expression is not the unknown one.
-func (e Expr) Known() bool { return e.p != nil }
+func (e Expr) Known() bool { return e.known }
 
 // Equal reports whether both are known and equal for all values of the symbols.
 func (e Expr) Equal(f Expr) bool {
-	if e.p == nil || f.p == nil {
+	if !e.known || !f.known {
 		return false
 	}
-	if e.p == f.p {
+	if e.same(f) {
 		return true
 	}
-	if len(e.p.terms) != len(f.p.terms) {
+	if !e.divides() && !f.divides() {
 		return false
 	}
-	for k, t := range e.p.terms {
-		if f.p.terms[k].coef != t.coef {
+	d := e.Sub(f).strict()
+	return d.known && d.n == 0 && len(d.terms) == 0
+}
+
+// same reports whether both have one text.
+func (e Expr) same(f Expr) bool {
+	if e.known != f.known || e.n != f.n || len(e.terms) != len(f.terms) {
+		return false
+	}
+	for i, t := range e.terms {
+		if u := f.terms[i]; t.coef != u.coef || t.key != u.key {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *poly) add(key string, atoms []string, coef int64) {
-	t := p.terms[key]
-	t.coef += coef
-	t.atoms = atoms
-	if t.coef == 0 {
-		delete(p.terms, key)
-		return
-	}
-	p.terms[key] = t
-}
-
-func done(p *poly) Expr {
-	if len(p.terms) > maxTerms {
+// Add returns e + f.
+func (e Expr) Add(f Expr) Expr {
+	if !e.known || !f.known {
 		return Expr{}
 	}
-	return Expr{p}
+	n, ok := addInts(e.n, f.n)
+	if !ok {
+		return Expr{}
+	}
+	switch {
+	case len(f.terms) == 0:
+		return Expr{true, n, e.terms}
+	case len(e.terms) == 0:
+		return Expr{true, n, f.terms}
+	}
+	out := make([]term, 0, len(e.terms)+len(f.terms))
+	a, b := e.terms, f.terms
+	for len(a) > 0 && len(b) > 0 {
+		switch c := strings.Compare(a[0].key, b[0].key); {
+		case c < 0:
+			out, a = append(out, a[0]), a[1:]
+		case c > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			t := a[0]
+			if t.coef, ok = addInts(a[0].coef, b[0].coef); !ok || t.coef == math.MinInt64 {
+				return Expr{}
+			}
+			if t.coef != 0 {
+				out = append(out, t)
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	return sum(n, append(append(out, a...), b...))
 }
 
-// Add returns e + f.
-func (e Expr) Add(f Expr) Expr { return e.addScaled(f, 1) }
+// sum returns the expression of these sorted terms, or the unknown for too many.
+func sum(n int64, terms []term) Expr {
+	size := 0
+	for _, t := range terms {
+		size += len(t.key)
+	}
+	if len(terms) > maxTerms || size > maxText {
+		return Expr{}
+	}
+	return Expr{true, n, terms}
+}
 
 // Sub returns e - f.
-func (e Expr) Sub(f Expr) Expr { return e.addScaled(f, -1) }
-
-func (e Expr) addScaled(f Expr, by int64) Expr {
-	if e.p == nil || f.p == nil {
-		return Expr{}
-	}
-	p := &poly{terms: make(map[string]term, len(e.p.terms)+len(f.p.terms))}
-	for k, t := range e.p.terms {
-		p.terms[k] = t
-	}
-	for k, t := range f.p.terms {
-		p.add(k, t.atoms, by*t.coef)
-	}
-	return done(p)
-}
+func (e Expr) Sub(f Expr) Expr { return e.Add(f.Neg()) }
 
 // Neg returns -e.
-func (e Expr) Neg() Expr { return Int(0).Sub(e) }
+func (e Expr) Neg() Expr { return e.MulInt(-1) }
 
 // AddInt returns e + n.
 func (e Expr) AddInt(n int64) Expr { return e.Add(Int(n)) }
 
 // MulInt returns e * n.
-func (e Expr) MulInt(n int64) Expr { return e.Mul(Int(n)) }
+func (e Expr) MulInt(n int64) Expr {
+	if !e.known || n == 0 {
+		return Expr{known: e.known}
+	}
+	c, ok := mulInts(e.n, n)
+	out := Expr{true, c, make([]term, len(e.terms))}
+	for i, t := range e.terms {
+		var fits bool
+		t.coef, fits = mulInts(t.coef, n)
+		ok = ok && fits
+		out.terms[i] = t
+	}
+	if !ok {
+		return Expr{}
+	}
+	return out
+}
 
 // Mul returns e * f.
 func (e Expr) Mul(f Expr) Expr {
-	if e.p == nil || f.p == nil {
+	switch {
+	case !e.known || !f.known:
+		return Expr{}
+	case len(f.terms) == 0:
+		return e.MulInt(f.n)
+	case len(e.terms) == 0:
+		return f.MulInt(e.n)
+	case len(e.terms)*len(f.terms) > maxTerms*maxTerms/2:
 		return Expr{}
 	}
-	p := &poly{terms: map[string]term{}}
-	for _, t := range e.p.terms {
-		for _, u := range f.p.terms {
-			atoms := append(append([]string(nil), t.atoms...), u.atoms...)
-			sort.Strings(atoms)
-			p.add(strings.Join(atoms, "*"), atoms, t.coef*u.coef)
-		}
+	out := f.MulInt(e.n)
+	for _, t := range e.terms {
+		out = out.Add(f.mulTerm(t))
 	}
-	return done(p)
+	return out
 }
 
-// divide returns e / n when n divides every coefficient.
-func (e Expr) divide(n int64) (Expr, bool) {
-	p := &poly{terms: map[string]term{}}
-	for k, t := range e.p.terms {
-		if t.coef%n != 0 {
-			return Expr{}, false
-		}
-		p.terms[k] = term{t.coef / n, t.atoms}
-	}
-	return Expr{p}, true
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
-		q--
-	}
-	return q
-}
-
-// FloorDiv returns e // f, rounded down.
-func (e Expr) FloorDiv(f Expr) Expr {
-	if e.p == nil || f.p == nil {
+// mulTerm returns e * t.
+func (e Expr) mulTerm(t term) Expr {
+	if !e.known {
 		return Expr{}
 	}
-	n, isInt := f.Int()
-	if isInt && n == 0 {
+	terms := make([]term, 0, len(e.terms)+1)
+	if c, ok := mulInts(e.n, t.coef); !ok {
 		return Expr{}
+	} else if c != 0 {
+		terms = append(terms, term{c, t.key, t.atoms})
 	}
-	if m, ok := e.Int(); ok && isInt {
-		return Int(floorDiv(m, n))
-	}
-	if isInt {
-		if q, ok := e.divide(n); ok {
-			return q
+	for _, u := range e.terms {
+		c, ok := mulInts(t.coef, u.coef)
+		if !ok || len(t.atoms)+len(u.atoms) > maxFactors {
+			return Expr{}
 		}
-		if whole, rest, ok := e.splitMultiples(n); ok {
-			return whole.Add(atom(group(rest) + "//" + group(f)))
-		}
+		atoms := slices.Concat(t.atoms, u.atoms)
+		slices.SortFunc(atoms, func(a, b *atom) int { return strings.Compare(a.key, b.key) })
+		terms = append(terms, product(c, atoms))
 	}
-	if q, ok := e.cancel(f); ok {
-		return q
-	}
-	return atom(group(e) + "//" + group(f))
+	slices.SortFunc(terms, func(a, b term) int { return strings.Compare(a.key, b.key) })
+	return sum(0, terms)
 }
 
-// splitMultiples takes out the terms that n divides: (2*N+3)//2 = N + 3//2 …
-func (e Expr) splitMultiples(n int64) (whole, rest Expr, ok bool) {
-	w, r := &poly{terms: map[string]term{}}, &poly{terms: map[string]term{}}
-	for k, t := range e.p.terms {
-		if t.coef%n == 0 {
-			w.terms[k] = term{t.coef / n, t.atoms}
-		} else {
-			r.terms[k] = t
-		}
+// product returns the term of these sorted factors.
+func product(coef int64, atoms []*atom) term {
+	keys := make([]string, len(atoms))
+	for i, a := range atoms {
+		keys[i] = a.factor()
 	}
-	if len(w.terms) == 0 {
-		return Expr{}, Expr{}, false
-	}
-	if m, isInt := (Expr{r}).Int(); isInt {
-		return Expr{w}.AddInt(floorDiv(m, n)), Expr{}, false
-	}
-	return Expr{w}, Expr{r}, true
+	return term{coef, strings.Join(keys, "*"), atoms}
 }
 
-// cancel divides by a product of symbols that every term holds: (N*C)//N = C.
-func (e Expr) cancel(f Expr) (Expr, bool) {
-	if len(f.p.terms) != 1 {
-		return Expr{}, false
-	}
-	var by term
-	for _, t := range f.p.terms {
-		by = t
-	}
-	p := &poly{terms: map[string]term{}}
-	for _, t := range e.p.terms {
-		rest, ok := without(t.atoms, by.atoms)
-		if !ok || t.coef%by.coef != 0 {
-			return Expr{}, false
-		}
-		p.add(strings.Join(rest, "*"), rest, t.coef/by.coef)
-	}
-	return Expr{p}, true
-}
-
-func without(all, drop []string) ([]string, bool) {
-	rest := append([]string(nil), all...)
-	for _, d := range drop {
-		i := sort.SearchStrings(rest, d)
-		if i >= len(rest) || rest[i] != d {
-			return nil, false
-		}
-		rest = append(rest[:i], rest[i+1:]...)
-	}
-	return rest, true
-}
-
-// CeilDiv returns e / f, rounded up.
-func (e Expr) CeilDiv(f Expr) Expr { return e.Neg().FloorDiv(f).Neg() }
-
-// Mod returns e - e//f*f.
-func (e Expr) Mod(f Expr) Expr {
-	q := e.FloorDiv(f)
-	return e.Sub(q.Mul(f))
-}
-
-// Min returns the smaller one.
-func (e Expr) Min(f Expr) Expr { return e.pick(f, "min", -1) }
-
-// Max returns the larger one.
-func (e Expr) Max(f Expr) Expr { return e.pick(f, "max", 1) }
-
-func (e Expr) pick(f Expr, name string, sign int64) Expr {
-	if e.p == nil || f.p == nil {
-		return Expr{}
-	}
-	if d, ok := e.Sub(f).Int(); ok {
-		if d*sign >= 0 {
-			return e
-		}
-		return f
-	}
-	if name == "max" {
-		if n, ok := f.Int(); ok && n <= 0 && e.NonNegative() {
-			return e
-		}
-		if n, ok := e.Int(); ok && n <= 0 && f.NonNegative() {
-			return f
-		}
-	}
-	a, b := e.String(), f.String()
-	if a > b {
-		a, b = b, a
-	}
-	return atom(name + "(" + a + "," + b + ")")
-}
-
-// NonNegative reports whether the expression is certainly ≥ 0: no coefficient
-// is negative.
+// NonNegative reports whether the expression is certainly ≥ 0, which follows
+// when no coefficient is negative and no factor can be.
 func (e Expr) NonNegative() bool {
-	if e.p == nil {
+	if !e.known || e.n < 0 {
 		return false
 	}
-	for _, t := range e.p.terms {
+	for _, t := range e.terms {
 		if t.coef < 0 {
 			return false
 		}
 		for _, a := range t.atoms {
-			if strings.Contains(a, "-") {
+			if !a.nonNegative {
 				return false
 			}
 		}
@@ -337,72 +263,27 @@ func (e Expr) NonNegative() bool {
 }
 
 // Positive reports whether the expression is certainly > 0.
-func (e Expr) Positive() bool {
-	return e.NonNegative() && e.p.terms[""].coef > 0
+func (e Expr) Positive() bool { return e.NonNegative() && e.n > 0 }
+
+func addInts(a, b int64) (int64, bool) {
+	c := a + b
+	return c, (c > a) == (b > 0)
 }
 
-// group returns the text in parentheses where it is a sum.
-func group(e Expr) string {
-	s := e.String()
-	if strings.ContainsAny(s, "+-*/ ") {
-		return "(" + s + ")"
+func mulInts(a, b int64) (int64, bool) {
+	if a == 0 || b == 0 {
+		return 0, true
 	}
-	return s
+	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		return 0, false
+	}
+	return a * b, true
 }
 
-// String returns the text, as 2*N+1; "?" for the unknown.
-func (e Expr) String() string {
-	if e.p == nil {
-		return "?"
+func magnitude(a int64) uint64 {
+	if a < 0 {
+		return -uint64(a)
 	}
-	keys := make([]string, 0, len(e.p.terms))
-	for k := range e.p.terms {
-		if k != "" {
-			keys = append(keys, k)
-		}
-	}
-	sort.Strings(keys)
-	var b strings.Builder
-	for _, k := range keys {
-		c := e.p.terms[k].coef
-		switch {
-		case c == 1:
-			plus(&b)
-		case c == -1:
-			b.WriteByte('-')
-		default:
-			if c > 0 {
-				plus(&b)
-			}
-			fmt.Fprintf(&b, "%d*", c)
-		}
-		b.WriteString(k)
-	}
-	if c := e.p.terms[""].coef; c != 0 || len(keys) == 0 {
-		if c >= 0 {
-			plus(&b)
-		}
-		b.WriteString(strconv.FormatInt(c, 10))
-	}
-	return b.String()
-}
-
-func plus(b *strings.Builder) {
-	if b.Len() > 0 {
-		b.WriteByte('+')
-	}
-}
-
-// Symbols returns the names of the symbols, sorted.
-func (e Expr) Symbols() []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, word := range strings.FieldsFunc(e.String(), func(r rune) bool { return strings.ContainsRune("+-*/(), ", r) }) {
-		if _, err := strconv.Atoi(word); err != nil && word != "min" && word != "max" && word != "?" && !seen[word] {
-			seen[word] = true
-			out = append(out, word)
-		}
-	}
-	sort.Strings(out)
-	return out
+	return uint64(a)
 }
