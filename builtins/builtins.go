@@ -3,12 +3,10 @@
 package builtins
 
 import (
+	"maps"
 	"slices"
 
-	"go.starlark.net/lib/json"
-	"go.starlark.net/lib/math"
 	"go.starlark.net/starlark"
-	"go.starlark.net/starlarkstruct"
 
 	"github.com/starlarkgs/starlarkgs/builtins/base"
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
@@ -27,11 +25,8 @@ func Predeclared(env *value.Env, backends []runtime.Backend) starlark.StringDict
 	kit := model.New(backends)
 	core.Install(env, kit.Methods())
 	env.InferNode = infer.Node
-	d := starlark.StringDict{
-		"np": np.Module(), "json": json.Module, "math": math.Module,
-		"struct": starlark.NewBuiltin("struct", starlarkstruct.Make),
-		"argv":   starlark.NewList(nil),
-	}
+	d := starlark.StringDict{"np": np.Module(), "argv": starlark.NewList(nil)}
+	maps.Copy(d, base.Modules())
 	for _, f := range Funcs(kit) {
 		d[f.Base()] = f.Value()
 	}

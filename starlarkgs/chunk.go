@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 
+	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
-
-	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
 // chunkDialect is the prompt's: names that load binds stay.
@@ -18,137 +18,232 @@ var chunkDialect = func() *syntax.FileOptions {
 	return &o
 }()
 
-// Chunk runs what was typed at the prompt and returns the value of its last
-// statement when that is an expression, else nil. Each statement is a program
-// over one shared map of names, so functions see later re-definitions.
+// The names by which the rewritten tree of a chunk reaches the session. No script
+// can spell them.
+const (
+	sharedSuffix = "@" // x@ is the session's x
+	setName      = "@set"
+	resultName   = "@result"
+)
+
+// session is what the chunks of a prompt share. Starlark keeps the globals of a
+// program in slots of its own, so that a function would never see what a later
+// chunk binds. Here each chunk is a program whose globals are only way stations:
+// after each statement that binds a name, its value goes into one map that is
+// the predeclared environment of all chunks, and every use of a global reads
+// that map.
+type session struct {
+	shared  starlark.StringDict // predeclared and bound names; x and x@ are one
+	globals starlark.StringDict // those bound by chunks
+	bound   map[string]syntax.Position
+	chunks  int            // how many were numbered
+	result  starlark.Value // of the last statement, when it is an expression
+}
+
+func newSession(predeclared starlark.StringDict) *session {
+	s := &session{shared: maps.Clone(predeclared), globals: starlark.StringDict{}, bound: map[string]syntax.Position{}}
+	s.shared[setName] = starlark.NewBuiltin(setName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		for i := 0; i+1 < len(args); i += 2 {
+			s.set(string(args[i].(starlark.String)), args[i+1])
+		}
+		return starlark.None, nil
+	})
+	s.shared[resultName] = starlark.NewBuiltin(resultName, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		s.result = args[0]
+		return starlark.None, nil
+	})
+	return s
+}
+
+func (s *session) set(name string, v starlark.Value) {
+	s.globals[name], s.shared[name], s.shared[name+sharedSuffix] = v, v, v
+}
+
+// names returns the names that chunks have bound.
+func (s *session) names() []string { return s.globals.Keys() }
+
+// boundAt returns where a chunk last bound the name.
+func (s *session) boundAt(name string) syntax.Position { return s.bound[name] }
+
+// Chunk runs what was typed at the prompt, one or several statements, and
+// returns the value of the last one when it is an expression, else nil.
+// Functions see later re-definitions of the names that they use, and may use
+// names that are bound later.
+//
+// Several chunks may have one name; in errors they are told apart by a number.
 func (h *Host) Chunk(ctx context.Context, name, src string) (starlark.Value, error) {
+	s := h.session
+	s.result = nil
+	unit := source{name: name, key: name}
+	name = h.chunkName(name)
 	h.sources[name] = src
-	var last starlark.Value
 	err := h.guarded(ctx, name, func(t *starlark.Thread) error {
-		value.SetUnit(t, &value.Unit{File: name})
 		file, err := parse(name, src, chunkDialect)
 		if err != nil {
 			return err
 		}
-		for _, stmts := range units(file.Stmts) {
-			if last, err = h.statement(t, name, stmts); err != nil {
-				return err
-			}
+		prog, err := s.program(file)
+		if err != nil {
+			return err
 		}
-		return nil
+		defer h.enter(t, unit)()
+		_, err = prog.Init(t, s.shared)
+		return err
 	})
-	return last, err
+	if err != nil {
+		return nil, err
+	}
+	return s.result, nil
 }
 
-// units groups statements into programs: a def with the assignments of its
-// decorators, else one statement each.
-func units(stmts []syntax.Stmt) [][]syntax.Stmt {
-	var out [][]syntax.Stmt
-	for i := 0; i < len(stmts); i++ {
-		unit := []syntax.Stmt{stmts[i]}
-		if def, ok := stmts[i].(*syntax.DefStmt); ok && i+1 < len(stmts) {
-			if a, ok := stmts[i+1].(*syntax.AssignStmt); ok {
-				if id, ok := a.LHS.(*syntax.Ident); ok && id.NamePos == def.Name.NamePos {
-					unit = append(unit, a)
-					i++
-				}
+// chunkName returns the name, with a number when it was used before: functions
+// of earlier chunks live on, and errors in them show their own text.
+func (h *Host) chunkName(name string) string {
+	if _, used := h.sources[name]; !used {
+		return name
+	}
+	stem, end := strings.CutSuffix(name, ">")
+	for {
+		h.session.chunks++
+		numbered := fmt.Sprintf("%s %d", stem, h.session.chunks+1)
+		if end {
+			numbered += ">"
+		}
+		if _, used := h.sources[numbered]; !used {
+			return numbered
+		}
+	}
+}
+
+// Globals returns what the prompt has defined.
+func (h *Host) Globals() starlark.StringDict { return h.session.globals }
+
+// Define binds a name at the prompt.
+func (h *Host) Define(name string, v starlark.Value) { h.session.set(name, v) }
+
+// known reports whether the resolver should take a name for predeclared: a
+// universal one is not, any other may be bound later.
+func (s *session) known(name string) bool { return s.shared.Has(name) || !starlark.Universe.Has(name) }
+
+// program compiles a chunk.
+func (s *session) program(file *syntax.File) (*starlark.Program, error) {
+	// The first pass tells globals from locals; compiling resolves again.
+	if err := resolve.File(file, s.known, starlark.Universe.Has); err != nil {
+		return nil, err
+	}
+	bound := bindings(file.Stmts)
+	if err := s.undefined(file, bound); err != nil {
+		return nil, err
+	}
+	for name, id := range bound {
+		s.bound[name] = id.NamePos
+		if v, ok := s.shared[name]; ok {
+			s.shared[name+sharedSuffix] = v
+		}
+	}
+	if n := len(file.Stmts); n > 0 {
+		if x, ok := file.Stmts[n-1].(*syntax.ExprStmt); ok {
+			start, end := x.X.Span()
+			x.X = &syntax.CallExpr{Fn: &syntax.Ident{NamePos: start, Name: resultName}, Lparen: start, Args: []syntax.Expr{x.X}, Rparen: end}
+		}
+	}
+	renameUses(file)
+	file.Stmts = exporting(file.Stmts)
+	return starlark.FileProgram(file, s.known)
+}
+
+// undefined returns the errors of names that are used outside of functions and
+// that nothing has bound.
+func (s *session) undefined(file *syntax.File, bound map[string]*syntax.Ident) error {
+	var list resolve.ErrorList
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DefStmt:
+			return false
+		case *syntax.LambdaExpr:
+			return false
+		case *syntax.Ident:
+			b, ok := n.Binding.(*resolve.Binding)
+			if ok && b.Scope == resolve.Predeclared && !s.shared.Has(n.Name) && bound[n.Name] == nil {
+				list = append(list, resolve.Error{Pos: n.NamePos, Msg: "undefined: " + n.Name})
 			}
 		}
-		out = append(out, unit)
-	}
-	return out
-}
-
-const resultName = "_"
-
-// before_ is the suffix of the predeclared names that hold what a name was
-// bound to before the statement that binds it again.
-const beforeSuffix = "\x00"
-
-func (h *Host) statement(t *starlark.Thread, name string, stmts []syntax.Stmt) (starlark.Value, error) {
-	isExpr := false
-	if e, ok := stmts[0].(*syntax.ExprStmt); ok {
-		pos, _ := e.X.Span()
-		stmts, isExpr = []syntax.Stmt{&syntax.AssignStmt{OpPos: pos, Op: syntax.EQ, LHS: &syntax.Ident{NamePos: pos, Name: resultName}, RHS: e.X}}, true
-	}
-	env := maps.Clone(h.predeclared)
-	maps.Copy(env, h.globals)
-	shared := lookup{h}
-	var prelude []syntax.Stmt
-	for bound := range boundNames(stmts) {
-		if old, ok := env[bound]; ok && !(isExpr && bound == resultName) {
-			pos, _ := stmts[0].Span()
-			env[bound+beforeSuffix] = old
-			prelude = append(prelude, &syntax.AssignStmt{OpPos: pos, Op: syntax.EQ, LHS: &syntax.Ident{NamePos: pos, Name: bound},
-				RHS: &syntax.Ident{NamePos: pos, Name: bound + beforeSuffix}})
-		}
-	}
-	file := &syntax.File{Path: name, Stmts: append(prelude, stmts...), Options: chunkDialect}
-	isPredeclared := func(id string) bool { return env.Has(id) || !starlark.Universe.Has(id) }
-	prog, err := starlark.FileProgram(file, isPredeclared)
-	if err != nil {
-		return nil, err
-	}
-	defer maps.DeleteFunc(h.globals, func(k string, _ starlark.Value) bool { return k != "" && k[len(k)-1] == 0 })
-	for k, v := range env {
-		if k[len(k)-1] == 0 {
-			h.globals[k] = v
-		}
-	}
-	globals, err := prog.Init(t, shared.dict())
-	for k, v := range globals {
-		if isExpr && k == resultName {
-			continue
-		}
-		h.globals[k] = v
-	}
-	if err != nil {
-		return nil, err
-	}
-	if isExpr {
-		return globals[resultName], nil
-	}
-	return nil, nil
-}
-
-// lookup is the one map that all programs of the prompt share as predeclared.
-type lookup struct{ h *Host }
-
-// dict merges the predeclared names into the prompt's globals once, so that
-// functions defined earlier see, in the same map, what is bound later.
-func (l lookup) dict() starlark.StringDict {
-	for k, v := range l.h.predeclared {
-		if _, ok := l.h.globals[k]; !ok {
-			l.h.globals[k] = v
-		}
-	}
-	return l.h.globals
-}
-
-// Complete returns the names that begin with prefix: of the prompt, or of the
-// value before the last dot of an expression such as g.nodes[0].op.
-func (h *Host) Complete(ctx context.Context, expr string) []string {
-	v, err := h.Chunk(ctx, "<complete>", expr)
-	if err != nil || v == nil {
-		return nil
-	}
-	if x, ok := v.(starlark.HasAttrs); ok {
-		return x.AttrNames()
+		return true
+	})
+	if len(list) > 0 {
+		return list
 	}
 	return nil
 }
 
-// Define binds a name at the prompt.
-func (h *Host) Define(name string, v starlark.Value) { h.globals[name] = v }
+// renameUses makes each use of a global, but for those that bind it, a use of
+// the session's.
+func renameUses(file *syntax.File) {
+	binds := map[*syntax.Ident]bool{}
+	forBindings(file.Stmts, func(id *syntax.Ident) { binds[id] = true })
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok && !binds[id] {
+			if b, ok := id.Binding.(*resolve.Binding); ok && b.Scope == resolve.Global {
+				id.Name += sharedSuffix
+			}
+		}
+		return true
+	})
+}
 
-// Show writes what the prompt shows of a value: its table or one-line form.
-func (h *Host) Show(v starlark.Value) {
-	if v == nil || v == starlark.None {
-		return
+// exporting returns the statements with each binding handed to the session.
+func exporting(stmts []syntax.Stmt) []syntax.Stmt {
+	var out []syntax.Stmt
+	for _, stmt := range stmts {
+		switch stmt := stmt.(type) {
+		case *syntax.AssignStmt:
+			if id, ok := unparen(stmt.LHS).(*syntax.Ident); ok && stmt.Op != syntax.EQ {
+				// x += y reads the session's x first.
+				out = append(out, &syntax.AssignStmt{OpPos: stmt.OpPos, Op: syntax.EQ, LHS: copyOf(id, ""), RHS: copyOf(id, sharedSuffix)})
+			}
+			out = append(out, stmt)
+			out = appendExport(out, func(f func(*syntax.Ident)) { forTargets(stmt.LHS, f) })
+			continue
+		case *syntax.ForStmt:
+			stmt.Body = append(appendExport(nil, func(f func(*syntax.Ident)) { forTargets(stmt.Vars, f) }), exporting(stmt.Body)...)
+		case *syntax.WhileStmt:
+			stmt.Body = exporting(stmt.Body)
+		case *syntax.IfStmt:
+			stmt.True, stmt.False = exporting(stmt.True), exporting(stmt.False)
+		}
+		out = append(out, stmt)
+		switch stmt := stmt.(type) {
+		case *syntax.DefStmt:
+			out = appendExport(out, func(f func(*syntax.Ident)) { f(stmt.Name) })
+		case *syntax.LoadStmt:
+			for _, id := range stmt.To {
+				out = appendExport(out, func(f func(*syntax.Ident)) { f(id) })
+			}
+		}
 	}
-	if x, ok := v.(value.Tabler); ok {
-		fmt.Fprintln(h.opts.Stdout, x.Table())
-		return
+	return out
+}
+
+func unparen(e syntax.Expr) syntax.Expr {
+	for {
+		p, ok := e.(*syntax.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.X
 	}
-	fmt.Fprintln(h.opts.Stdout, v.String())
+}
+
+func copyOf(id *syntax.Ident, suffix string) *syntax.Ident {
+	return &syntax.Ident{NamePos: id.NamePos, Name: id.Name + suffix}
+}
+
+// appendExport appends the calls that hand the identifiers to the session.
+func appendExport(stmts []syntax.Stmt, each func(func(*syntax.Ident))) []syntax.Stmt {
+	each(func(id *syntax.Ident) {
+		name := &syntax.Literal{Token: syntax.STRING, TokenPos: id.NamePos, Raw: `"` + id.Name + `"`, Value: id.Name}
+		call := &syntax.CallExpr{Fn: &syntax.Ident{NamePos: id.NamePos, Name: setName}, Lparen: id.NamePos, Args: []syntax.Expr{name, copyOf(id, "")}, Rparen: id.NamePos}
+		stmts = append(stmts, &syntax.ExprStmt{X: call})
+	})
+	return stmts
 }

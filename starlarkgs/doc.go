@@ -8,11 +8,21 @@
 // starts no process, sees neither clock nor network, and is stopped when it runs
 // away. Files are loaded once; what they register is the host's.
 //
+//	Host.RunFile, LoadFile, RunSource  run a script
+//	Host.Call                          calls a function of one
+//	Host.Chunk, Incomplete, Complete   are what a prompt needs
+//	Error                              is every error of a script: place, message, hint, source line, calls
+//	ErrLimit, ErrInterrupted           tell why a script was stopped
+//
 // The dialect is Starlark with set, while, top-level control flow, re-assignment
 // of globals and recursion, and with Python's decorators: a pass over the text
 // (decorate.go) finds them, and the assignment that each stands for is put into
-// the syntax tree, so positions stay exact.
+// the syntax tree, so positions stay exact. Python that the dialect lacks is
+// answered with the spelling to use (python.go, names.go).
 //
-// Every error of a script is an *Error: position, message, source line, call
-// stack.
+// The limits of steps, time, memory and depth stop what the interpreter and the
+// functions of this module do. Starlark's own operators and methods have no hook:
+// one s * n, s.replace(…) or lookup of a tuple nested millions deep runs to its
+// end, or to that of the process. Where scripts are hostile, run the host in a
+// process of its own that the operating system bounds.
 package starlarkgs

@@ -1,8 +1,10 @@
 package starlarkgs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -11,20 +13,21 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
-	"github.com/starlarkgs/starlarkgs/internal/spell"
 )
 
-// Error is an error of a script: where it arose, what it is, and through which
-// calls.
+// Error is an error of a script: where it arose, what it is, how to mend it, and
+// through which calls it came.
 type Error struct {
 	Pos   syntax.Position
 	Msg   string
-	Line  string  // the source line, where it is known
-	Stack []Frame // innermost first
-	Err   error   // what it came from
+	Hint  string   // the spelling to use, the nearest name; may be ""
+	Line  string   // the source line, where it is known
+	Stack []Frame  // the active calls, innermost first; none for an error of syntax
+	More  []*Error // further errors of the same text
+	Err   error    // what it came from
 }
 
-// Frame is one active call of a script.
+// Frame is one active call. One of a function of the host stands at the call.
 type Frame struct {
 	Pos  syntax.Position
 	Name string
@@ -34,15 +37,10 @@ type Frame struct {
 // the call stack.
 func (e *Error) Error() string {
 	var b strings.Builder
-	if e.Pos.IsValid() {
-		fmt.Fprintf(&b, "%s: ", e.Pos)
-	}
-	b.WriteString(e.Msg)
-	if e.Line != "" {
-		fmt.Fprintf(&b, "\n  %s\n  %s^", e.Line, caretIndent(e.Line, int(e.Pos.Col)))
-	}
-	for _, f := range e.Stack {
-		fmt.Fprintf(&b, "\n    at %s in %s", f.Pos, f.Name)
+	e.write(&b)
+	for _, more := range e.More {
+		b.WriteByte('\n')
+		more.write(&b)
 	}
 	return b.String()
 }
@@ -50,206 +48,194 @@ func (e *Error) Error() string {
 // Unwrap returns what the error came from.
 func (e *Error) Unwrap() error { return e.Err }
 
-// caretIndent is as wide as what stands before column col: tabs stay tabs, wide
-// characters take two places.
-func caretIndent(line string, col int) string {
-	var b strings.Builder
-	n := 1
-	for _, r := range line {
-		if n >= col {
-			break
-		}
-		switch {
-		case r == '\t':
-			b.WriteByte('\t')
-		case isWide(r):
-			b.WriteString("  ")
-		default:
-			b.WriteByte(' ')
-		}
-		n++
+func (e *Error) write(b *strings.Builder) {
+	if e.Pos.IsValid() {
+		fmt.Fprintf(b, "%s: ", e.Pos)
 	}
-	return b.String()
+	b.WriteString(printable(e.Msg))
+	if e.Hint != "" {
+		fmt.Fprintf(b, " (%s)", printable(e.Hint))
+	}
+	if line, caret := excerpt(e.Line, int(e.Pos.Col)); line != "" {
+		fmt.Fprintf(b, "\n  %s\n  %s^", line, caret)
+	}
+	const inner, outer = 12, 4 // frames that are shown of a deep stack
+	for i, f := range e.Stack {
+		if n := len(e.Stack); n > inner+outer+1 && i >= inner && i < n-outer {
+			if i == inner {
+				fmt.Fprintf(b, "\n    … %s more calls", count(n-inner-outer))
+			}
+			continue
+		}
+		fmt.Fprintf(b, "\n    at %s in %s", f.Pos, f.Name)
+	}
 }
 
-// isWide reports whether a terminal shows the character in two columns.
-func isWide(r rune) bool {
-	return r >= 0x1100 && (r <= 0x115f || r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 ||
-		r >= 0xf900 && r <= 0xfaff || r >= 0xfe30 && r <= 0xfe6f || r >= 0xff00 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff)
-}
+// maxErrors is how many errors of one text are shown.
+const maxErrors = 5
 
 // wrap gives any error of a script its one shape.
 func (h *Host) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
 	var done *Error
-	var eval *starlark.EvalError
+	if errors.As(err, &done) {
+		return done
+	}
+	e := h.explained(err)
+	e.Err = err
+	return e
+}
+
+// explained never panics, as bad as the script may be: without an explanation
+// there is still the error.
+func (h *Host) explained(err error) (e *Error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e = &Error{Msg: err.Error(), Hint: fmt.Sprintf("internal error while it was explained: %v", r)}
+		}
+	}()
+	return h.explain(innermost(err), err)
+}
+
+// innermost returns the evaluation error at the bottom of a chain, which has
+// the whole stack: those above it arose as it passed through calls of the host.
+func innermost(err error) *starlark.EvalError {
+	var last *starlark.EvalError
+	for {
+		var eval *starlark.EvalError
+		if !errors.As(err, &eval) {
+			return last
+		}
+		last, err = eval, eval.Unwrap()
+	}
+}
+
+func (h *Host) explain(eval *starlark.EvalError, err error) *Error {
+	var stack []Frame
+	msg := err.Error()
+	if eval != nil {
+		stack = frames(eval)
+		msg = message(err, eval)
+	}
 	var list resolve.ErrorList
 	var parse syntax.Error
+	var text *textError
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &eval):
-		return h.wrapEval(eval)
-	case errors.As(err, &done):
-		return done
+	case errors.As(err, &text):
+		return &Error{Pos: text.pos, Msg: text.msg, Hint: text.hint, Line: h.lineOf(text.pos), Stack: stack}
 	case errors.As(err, &list) && len(list) > 0:
-		sort.SliceStable(list, func(i, j int) bool { return before(list[i].Pos, list[j].Pos) })
-		return h.at(list[0].Pos, h.resolveHint(list[0].Msg), err)
+		return h.explainList(list, stack)
 	case errors.As(err, &parse):
-		return h.at(parse.Pos, pythonHint(h.lineOf(parse.Pos), parse.Msg), err)
+		pos, msg, hint := explainSyntax(h.sources[parse.Pos.Filename()], parse)
+		return &Error{Pos: pos, Msg: msg, Hint: hint, Line: h.lineOf(pos), Stack: stack}
+	case eval == nil:
+		return &Error{Msg: msg}
 	}
-	return &Error{Msg: err.Error(), Err: err}
+	e := &Error{Msg: msg, Stack: stack}
+	if len(stack) > 0 {
+		e.Pos = stack[0].Pos
+		e.Line = h.lineOf(e.Pos)
+	}
+	msg, known := cutHint(msg)
+	e.Msg, e.Hint = h.explainRun(msg, e.Pos, topIsScript(eval))
+	e.Hint = cmp.Or(e.Hint, known)
+	return e
+}
+
+// explainList makes one error of those that the resolver found, by place.
+func (h *Host) explainList(list resolve.ErrorList, stack []Frame) *Error {
+	sort.SliceStable(list, func(i, j int) bool { return before(list[i].Pos, list[j].Pos) })
+	var all []*Error
+	for i, r := range list {
+		if i == maxErrors {
+			all = append(all, &Error{Msg: fmt.Sprintf("… %s more errors", count(len(list)-i))})
+			break
+		}
+		msg, hint := cutHint(r.Msg)
+		if name, ok := strings.CutPrefix(msg, "undefined: "); ok {
+			hint = h.undefinedHint(name, r.Pos)
+		} else if hint == "" {
+			msg, hint = explainResolve(msg)
+		}
+		all = append(all, &Error{Pos: r.Pos, Msg: msg, Hint: hint, Line: h.lineOf(r.Pos)})
+	}
+	all[0].More, all[0].Stack = all[1:], stack
+	return all[0]
 }
 
 func before(a, b syntax.Position) bool {
 	return a.Line < b.Line || a.Line == b.Line && a.Col < b.Col
 }
 
-func (h *Host) at(pos syntax.Position, msg string, err error) *Error {
-	return &Error{Pos: pos, Msg: msg, Line: h.lineOf(pos), Err: err}
-}
+var loadPrefix = regexp.MustCompile(`^cannot load [^\n]*?: `)
 
-func (h *Host) wrapEval(eval *starlark.EvalError) error {
-	var inner *Error
-	if errors.As(eval.Unwrap(), &inner) {
-		return inner // an error of a file that this one loads
-	}
-	e := &Error{Msg: eval.Msg, Err: eval}
+// message returns what the error says: the outermost text when it holds the
+// innermost, since it names the calls of the host in between.
+func message(err error, eval *starlark.EvalError) string {
 	var bug *builtin.PanicError
-	if errors.As(eval, &bug) {
-		e.Msg = bug.Error()
+	if errors.As(err, &bug) {
+		return bug.Error()
 	}
-	for i := len(eval.CallStack) - 1; i >= 0; i-- {
-		f := eval.CallStack[i]
+	msg := err.Error()
+	for {
+		cut := loadPrefix.ReplaceAllString(msg, "")
+		if cut == msg || !strings.Contains(cut, eval.Msg) {
+			break
+		}
+		msg = cut
+	}
+	if !strings.Contains(msg, eval.Msg) {
+		return eval.Msg
+	}
+	return msg
+}
+
+// callErrors are the messages of a call whose arguments do not fit: the frame of
+// the function that never began is no place to point at.
+var callErrors = regexp.MustCompile(`^function (\S+) (missing|accepts|got|takes)`)
+
+// frames returns the calls of an error, innermost first. A function of the host
+// has no place of its own: it stands at its call, and the innermost one is left
+// out, since the message names it.
+func frames(eval *starlark.EvalError) []Frame {
+	stack := eval.CallStack
+	if n := len(stack); n > 1 {
+		m := callErrors.FindStringSubmatch(eval.Msg)
+		if stack[n-1].Pos.Line == 0 || m != nil && m[1] == stack[n-1].Name {
+			stack = stack[:n-1]
+		}
+	}
+	out := make([]Frame, 0, len(stack))
+	var pos syntax.Position
+	for _, f := range stack {
 		if f.Pos.Line > 0 {
-			e.Stack = append(e.Stack, Frame{f.Pos, f.Name})
+			pos = f.Pos
+		}
+		if pos.Line > 0 {
+			out = append(out, Frame{pos, f.Name})
 		}
 	}
-	if len(e.Stack) > 0 {
-		e.Pos = e.Stack[0].Pos
-		e.Line = h.lineOf(e.Pos)
-		e.Msg = h.shadowHint(e.Msg, e.Pos)
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
 	}
-	if name, ok := strings.CutPrefix(e.Msg, "internal error: predeclared variable "); ok {
-		name = strings.TrimSuffix(name, " is uninitialized")
-		e.Msg = h.resolveHint("undefined: " + name)
-	}
-	return e
+	return out
 }
 
-// lineOf returns the text of a source line.
-func (h *Host) lineOf(pos syntax.Position) string {
-	src := h.sources[pos.Filename()]
-	for range int(pos.Line) - 1 {
-		_, rest, ok := strings.Cut(src, "\n")
-		if !ok {
-			return ""
-		}
-		src = rest
-	}
-	line, _, _ := strings.Cut(src, "\n")
-	const longest = 400
-	if len(line) > longest {
-		return ""
-	}
-	return strings.TrimRight(line, "\r")
+// topIsScript reports whether the error arose in an operation of the script
+// itself, not in a function of the host.
+func topIsScript(eval *starlark.EvalError) bool {
+	n := len(eval.CallStack)
+	return n > 0 && eval.CallStack[n-1].Pos.Line > 0
 }
 
-// resolveHint adds the nearest predeclared name to "undefined: x".
-func (h *Host) resolveHint(msg string) string {
-	name, ok := strings.CutPrefix(msg, "undefined: ")
-	if !ok || strings.Contains(name, "did you mean") {
-		return msg
+// cutHint splits "message (did you mean x?)" as the interpreter writes it.
+func cutHint(msg string) (string, string) {
+	const mark = " (did you mean "
+	i := strings.LastIndex(msg, mark)
+	if i < 0 || !strings.HasSuffix(msg, "?)") {
+		return msg, ""
 	}
-	if hint := pythonNames[name]; hint != "" {
-		return fmt.Sprintf("undefined: %s (%s)", name, hint)
-	}
-	names := append(h.predeclared.Keys(), starlark.Universe.Keys()...)
-	for k := range h.globals {
-		names = append(names, k)
-	}
-	return msg + spell.HintName(name, names)
-}
-
-// pythonNames are names of Python's that scripts reach for.
-var pythonNames = map[string]string{
-	"open_model": "open(path) opens a model", "numpy": "np is predeclared", "onnx_graphsurgeon": "gs is predeclared",
-	"isinstance": `compare type(x) == "tensor"`, "super": "Starlark has no classes", "self": "the graph is the first parameter of a builder",
-	"input": "scripts get arguments through argv", "exec": "load(…) loads a file", "eval": "load(…) loads a file", "map": "use a list comprehension",
-	"filter": "use a list comprehension", "next": "index a list instead", "iter": "loops take any list", "super().__init__": "Starlark has no classes",
-}
-
-// shadowHint explains an error that comes of a predeclared name that the file
-// uses as a variable.
-func (h *Host) shadowHint(msg string, pos syntax.Position) string {
-	line := h.lineOf(pos)
-	for name, where := range h.shadowed[pos.Filename()] {
-		if strings.Contains(msg, "not callable") || strings.HasPrefix(msg, "invalid call of non-function") || strings.Contains(msg, "referenced before assignment") {
-			if containsWord(line, name) {
-				return fmt.Sprintf("%s (%s is a variable here since line %d; the constructor is sgs.%s)", msg, name, where, name)
-			}
-		}
-	}
-	return msg
-}
-
-func containsWord(line, word string) bool {
-	for i := 0; ; {
-		k := strings.Index(line[i:], word)
-		if k < 0 {
-			return false
-		}
-		k += i
-		end := k + len(word)
-		if (k == 0 || !isLetter(line[k-1]) && line[k-1] != '.') && (end == len(line) || !isLetter(line[end])) {
-			return true
-		}
-		i = end
-	}
-}
-
-// pythonHint answers a syntax error that Python's grammar caused with the
-// spelling to use here.
-func pythonHint(line, msg string) string {
-	trimmed := strings.TrimSpace(line)
-	first, _, _ := strings.Cut(trimmed, " ")
-	first = strings.TrimSuffix(first, ":")
-	if hint := pythonStatements[first]; hint != "" {
-		return fmt.Sprintf("Starlark has no %s: %s", first, hint)
-	}
-	for _, p := range pythonParts {
-		if strings.Contains(trimmed, p.text) {
-			return fmt.Sprintf("%s (%s)", msg, p.hint)
-		}
-	}
-	return msg
-}
-
-var pythonStatements = map[string]string{
-	"import":   `load("file.star", "name") loads a file; np, gs, onnx, math and json are predeclared`,
-	"from":     `load("file.star", "name") loads a file; np, gs, onnx, math and json are predeclared`,
-	"class":    "use struct(…) for data and functions for behaviour",
-	"try":      "value, error = try_call(fn, …) calls a function and returns its error",
-	"except":   "value, error = try_call(fn, …) calls a function and returns its error",
-	"raise":    "fail(message) ends the script with an error",
-	"with":     "files need no closing here: read_text(path), write_text(path, text)",
-	"del":      "d.pop(key) removes an entry, list.pop(i) an element",
-	"assert":   "write: if not condition: fail(message)",
-	"global":   "a function may not rebind a global; keep state in a dict or list",
-	"nonlocal": "a function may not rebind an outer variable; keep state in a dict or list",
-	"yield":    "return a list",
-	"async":    "scripts run one thing at a time",
-	"await":    "scripts run one thing at a time",
-}
-
-var pythonParts = []struct{ text, hint string }{
-	{"**", "Starlark has no power operator: np.power(a, b), or g.op.Pow(a, b) for tensors"},
-	{" is not ", "Starlark has no is: write != , which is identity for graph, node and tensor"},
-	{" is ", "Starlark has no is: write == , which is identity for graph, node and tensor"},
-	{`f"`, `Starlark has no f-strings: "{}".format(x), and format(x, ".3f") for digits`},
-	{"f'", `Starlark has no f-strings: "{}".format(x), and format(x, ".3f") for digits`},
-	{":=", "Starlark has no assignment in expressions: assign on a line of its own"},
-	{"[:,", "Starlark has no a[:, 0]: write a[slice(None), 0]"},
-	{", :", "Starlark has no a[0, :]: write a[0, slice(None)]"},
-	{"->", "Starlark has no annotations"},
-	{"print ", "print is a function: print(x)"},
+	return msg[:i], msg[i+2 : len(msg)-1]
 }

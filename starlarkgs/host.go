@@ -2,21 +2,19 @@ package starlarkgs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 
-	"github.com/starlarkgs/starlarkgs/builtins"
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/runtime"
-	"github.com/starlarkgs/starlarkgs/runtime/reference"
 	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
@@ -25,19 +23,27 @@ type Options struct {
 	// Stdout is where print writes, Stderr where warnings go; nil discards.
 	Stdout, Stderr io.Writer
 	// ReadDirs and WriteDirs are the folders, with what lies below them, that
-	// scripts may read and write; nil is the current folder.
+	// scripts may read and write; nil is the current folder, an empty list none.
 	ReadDirs, WriteDirs []string
 	// AllowExec lets scripts start commands, as checks of bisect.
 	AllowExec bool
-	// MaxSteps bounds the steps of the interpreter, MaxMem the bytes of the Go
-	// heap, Timeout the time of a run; 0 is no bound.
+	// MaxSteps bounds the steps of the interpreter; 0 is DefaultMaxSteps, NoSteps
+	// no bound.
 	MaxSteps uint64
-	MaxMem   int64
-	Timeout  time.Duration
+	// MaxMem bounds the Go heap of the process, in bytes; 0 is DefaultMaxMem,
+	// NoMem no bound. Mapped files are not of the heap. One operation of the
+	// interpreter, such as s + s, runs to its end before it counts; a hard bound
+	// needs a process of its own.
+	MaxMem int64
+	// Timeout bounds the time of a run; 0 is no bound.
+	Timeout time.Duration
 	// Backends are further runtimes beside the reference one.
 	Backends []runtime.Backend
 	// Predeclared are names of the embedder's own.
 	Predeclared starlark.StringDict
+	// Called, when set, is told each function of the host that a script calls,
+	// for tests that every one is exercised.
+	Called func(*builtin.Func)
 	// Color says whether output may use colours.
 	Color bool
 }
@@ -48,10 +54,11 @@ type Host struct {
 	opts        Options
 	env         *value.Env
 	predeclared starlark.StringDict
-	globals     starlark.StringDict // of the prompt
-	sources     map[string]string   // text by file name, for errors
-	shadowed    map[string]map[string]int
+	session     *session          // the prompt's
+	sources     map[string]string // text by file name, for errors
 	modules     map[string]*module
+	running     []source            // files that run now, the main one first
+	lastLoad    starlark.StringDict // what the last load gave, for its errors
 }
 
 // New returns a host.
@@ -62,12 +69,11 @@ func New(o Options) *Host {
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}
-	h := &Host{opts: o, globals: starlark.StringDict{}, sources: map[string]string{}, shadowed: map[string]map[string]int{}, modules: map[string]*module{}}
+	h := &Host{opts: o, sources: map[string]string{}, modules: map[string]*module{}}
 	h.env = &value.Env{Methods: map[string]value.Methods{}, Stdout: o.Stdout, Stderr: o.Stderr, AllowExec: o.AllowExec}
 	h.env.Files = newGate(o.ReadDirs, o.WriteDirs)
-	backends := append([]runtime.Backend{reference.New()}, o.Backends...)
-	h.predeclared = builtins.Predeclared(h.env, backends)
-	maps.Copy(h.predeclared, o.Predeclared)
+	h.predeclared = predeclared(h.env, o)
+	h.session = newSession(h.predeclared)
 	return h
 }
 
@@ -77,27 +83,53 @@ func (h *Host) Env() *value.Env { return h.env }
 // Predeclared returns the names that scripts find defined.
 func (h *Host) Predeclared() starlark.StringDict { return h.predeclared }
 
-// Globals returns what the prompt has defined.
-func (h *Host) Globals() starlark.StringDict { return h.globals }
-
 // RunFile runs the script in a file; args is its argv. Its folder may be read.
 func (h *Host) RunFile(ctx context.Context, path string, args []string) error {
-	src, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	h.env.Files.(*gate).allowRead(filepath.Dir(path))
-	_, err = h.RunSource(ctx, path, string(src), args)
+	_, err := h.LoadFile(ctx, path, args)
 	return err
 }
 
-// RunSource runs a script whose text is given, and returns its globals.
+// LoadFile is RunFile that returns the script's globals, which are not frozen,
+// for Call.
+func (h *Host) LoadFile(ctx context.Context, path string, args []string) (starlark.StringDict, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("no such file%s%w", nearFile(path), quiet{fs.ErrNotExist})}
+	case err != nil:
+		return nil, err
+	case info.Size() > maxSource:
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("got %s bytes, want a script of at most %s", count(int(info.Size())), count(maxSource))}
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	h.env.Files.(*gate).allowRead(filepath.Dir(path))
+	return h.run(ctx, source{name: path, key: resolved(path)}, string(src), args)
+}
+
+// quiet is an error for errors.Is alone.
+type quiet struct{ err error }
+
+// Error returns nothing: the text around it says all.
+func (q quiet) Error() string { return "" }
+
+// Unwrap returns the error.
+func (q quiet) Unwrap() error { return q.err }
+
+// RunSource runs a script whose text is given, and returns its globals. Name
+// stands for the file in errors, and loads are relative to its folder.
 func (h *Host) RunSource(ctx context.Context, name, src string, args []string) (starlark.StringDict, error) {
+	return h.run(ctx, source{name: name, key: name}, src, args)
+}
+
+func (h *Host) run(ctx context.Context, src source, text string, args []string) (starlark.StringDict, error) {
 	h.setArgs(args)
 	var globals starlark.StringDict
-	err := h.guarded(ctx, name, func(t *starlark.Thread) error {
+	err := h.guarded(ctx, src.name, func(t *starlark.Thread) error {
 		var err error
-		globals, err = h.exec(t, name, src)
+		globals, err = h.exec(t, src, text)
 		return err
 	})
 	return globals, err
@@ -109,7 +141,9 @@ func (h *Host) setArgs(args []string) {
 	for i, a := range args {
 		vs[i] = starlark.String(a)
 	}
-	h.predeclared["argv"] = starlark.NewList(vs)
+	argv := starlark.NewList(vs)
+	h.predeclared["argv"] = argv
+	h.session.shared["argv"] = argv
 }
 
 // Call calls a function of a script.
@@ -124,132 +158,46 @@ func (h *Host) Call(ctx context.Context, fn starlark.Value, args ...starlark.Val
 }
 
 // exec compiles and runs one file in a thread.
-func (h *Host) exec(t *starlark.Thread, name, src string) (starlark.StringDict, error) {
-	const largest = 16 << 20
-	if len(src) > largest {
-		return nil, fmt.Errorf("%s: got a script of %d bytes, want at most %d", name, len(src), largest)
-	}
-	h.sources[name] = src
-	file, err := parse(name, src, dialect)
+func (h *Host) exec(t *starlark.Thread, src source, text string) (starlark.StringDict, error) {
+	text = strings.TrimPrefix(text, "\ufeff") // some editors begin a file with it
+	h.sources[src.name] = text
+	file, err := parse(src.name, text, dialect)
 	if err != nil {
 		return nil, err
 	}
-	h.noteShadowed(name, file)
 	prog, err := starlark.FileProgram(file, h.predeclared.Has)
 	if err != nil {
 		return nil, err
 	}
-	unit := value.UnitOf(t)
-	value.SetUnit(t, &value.Unit{File: name})
-	defer value.SetUnit(t, unit)
+	defer h.enter(t, src)()
 	return prog.Init(t, h.predeclared)
 }
 
-// noteShadowed remembers which predeclared names the file uses as variables.
-func (h *Host) noteShadowed(name string, file *syntax.File) {
-	h.shadowed[name] = map[string]int{}
-	for id, line := range boundNames(file.Stmts) {
-		if h.predeclared.Has(id) {
-			h.shadowed[name][id] = line
-		}
+// enter makes a file the one that the thread runs, and returns what ends that.
+func (h *Host) enter(t *starlark.Thread, src source) func() {
+	outer := value.UnitOf(t)
+	value.SetUnit(t, &value.Unit{File: src.name})
+	h.running = append(h.running, src)
+	return func() {
+		h.running = h.running[:len(h.running)-1]
+		value.SetUnit(t, outer)
 	}
-}
-
-// boundNames returns the names that statements bind at their top level, with
-// the line of the first binding.
-func boundNames(stmts []syntax.Stmt) map[string]int {
-	out := map[string]int{}
-	bind := func(id *syntax.Ident) {
-		if _, ok := out[id.Name]; !ok {
-			out[id.Name] = int(id.NamePos.Line)
-		}
-	}
-	var target func(e syntax.Expr)
-	target = func(e syntax.Expr) {
-		switch e := e.(type) {
-		case *syntax.Ident:
-			bind(e)
-		case *syntax.ParenExpr:
-			target(e.X)
-		case *syntax.TupleExpr:
-			for _, x := range e.List {
-				target(x)
-			}
-		case *syntax.ListExpr:
-			for _, x := range e.List {
-				target(x)
-			}
-		}
-	}
-	var visit func([]syntax.Stmt)
-	visit = func(stmts []syntax.Stmt) {
-		for _, s := range stmts {
-			switch s := s.(type) {
-			case *syntax.AssignStmt:
-				target(s.LHS)
-			case *syntax.DefStmt:
-				bind(s.Name)
-			case *syntax.ForStmt:
-				target(s.Vars)
-				visit(s.Body)
-			case *syntax.WhileStmt:
-				visit(s.Body)
-			case *syntax.IfStmt:
-				visit(s.True)
-				visit(s.False)
-			case *syntax.LoadStmt:
-				for _, id := range s.To {
-					bind(id)
-				}
-			}
-		}
-	}
-	visit(stmts)
-	return out
 }
 
 // guarded runs f in a thread of its own under the limits, and gives what goes
 // wrong, a Go panic included, the shape of a script's error.
 func (h *Host) guarded(ctx context.Context, name string, f func(*starlark.Thread) error) (err error) {
-	t := &starlark.Thread{Name: name, Print: func(_ *starlark.Thread, msg string) { fmt.Fprintln(h.opts.Stdout, msg) }, Load: h.load}
+	t := &starlark.Thread{Name: name, Load: h.load, Print: func(_ *starlark.Thread, msg string) { fmt.Fprintln(h.opts.Stdout, msg) }}
 	value.SetEnv(t, h.env)
-	stop := h.limit(ctx, t)
+	if h.opts.Called != nil {
+		builtin.SetRecorder(t, h.opts.Called)
+	}
+	finish := h.limit(ctx, t)
 	defer func() {
 		if r := recover(); r != nil {
 			err = builtin.Recovered("", r)
 		}
-		err = stop(err)
+		err = finish(err)
 	}()
 	return f(t)
-}
-
-// Incomplete reports whether text is the beginning of a statement that goes on
-// on the next line.
-func Incomplete(src string) bool {
-	blanked, _, err := findDecorators("", src)
-	if err != nil {
-		return strings.Contains(err.Error(), "want a def on the next line") || strings.Contains(err.Error(), "is not closed")
-	}
-	_, err = dialect.Parse("", blanked+"\n", 0)
-	if err == nil {
-		return compound(src) && !strings.HasSuffix(src, "\n\n") && !strings.HasSuffix(src, "\n")
-	}
-	e, ok := err.(syntax.Error)
-	return ok && (strings.Contains(e.Msg, "got end of file") || strings.Contains(e.Msg, "unexpected new line in string") || strings.Contains(e.Msg, "unexpected EOF"))
-}
-
-// compound reports whether the text begins a statement with a body of lines of
-// its own, which an empty line ends.
-func compound(src string) bool {
-	first, rest, more := strings.Cut(strings.TrimLeft(src, "\n"), "\n")
-	first = strings.TrimSpace(first)
-	if strings.HasPrefix(first, "@") {
-		return true
-	}
-	for _, word := range []string{"def", "for", "if", "while"} {
-		if isWord(first, word) {
-			return strings.HasSuffix(first, ":") || more && strings.TrimSpace(rest) != ""
-		}
-	}
-	return false
 }

@@ -16,170 +16,176 @@ import (
 	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
-// module is a file that was loaded, or is being loaded.
-type module struct {
-	globals starlark.StringDict
-	err     error
-	loading bool
+const stdPrefix = "@std//"
+
+// module is a file that was loaded.
+type module struct{ globals starlark.StringDict }
+
+// source is a file that a load names.
+type source struct {
+	name string // as errors show it
+	key  string // the same for all spellings of one file
+	read func() ([]byte, error)
 }
 
 // load serves load("…"): relative to the loading file, //x from the project's
-// root, @std//x from the shipped library. A file is loaded once; its globals are
-// frozen when its load ends.
+// root, @std//x from the shipped library. A file is loaded once, in the thread
+// that asks for it, so that its errors show the whole way to it; its globals are
+// frozen when its load ends. A load that failed is tried again.
 func (h *Host) load(t *starlark.Thread, name string) (starlark.StringDict, error) {
 	from := ""
 	if u := value.UnitOf(t); u != nil {
 		from = u.File
 	}
-	file, read, err := h.locate(from, name)
+	src, err := h.locate(from, name)
 	if err != nil {
 		return nil, err
 	}
-	if m := h.modules[file]; m != nil {
-		if m.loading {
-			return nil, fmt.Errorf("a file is loaded while it is being loaded: %s", strings.Join(append(chain(t), file), " loads "))
-		}
-		return m.globals, m.err
+	if m := h.modules[src.key]; m != nil {
+		h.lastLoad = m.globals
+		return m.globals, nil
 	}
-	src, err := read()
+	if err := h.checkCycle(src); err != nil {
+		return nil, err
+	}
+	text, err := src.read()
 	if err != nil {
 		return nil, err
 	}
-	m := &module{loading: true}
-	h.modules[file] = m
-	inner := &starlark.Thread{Name: file, Print: t.Print, Load: h.load}
-	shareLocals(t, inner)
-	inner.SetLocal(chainKey, append(chain(t), file))
-	stop := relay(t, inner)
-	m.globals, m.err = h.exec(inner, file, src)
-	stop()
-	m.loading = false
-	if m.err != nil {
-		m.err = h.wrap(m.err)
-		return nil, m.err
+	globals, err := h.exec(t, src, string(text))
+	if err != nil {
+		return nil, err
 	}
-	m.globals.Freeze()
-	return m.globals, nil
+	globals.Freeze()
+	h.modules[src.key], h.lastLoad = &module{globals}, globals
+	return globals, nil
 }
 
-const chainKey = "sgs.chain"
-
-// chain returns the files that are being loaded, outermost first.
-func chain(t *starlark.Thread) []string {
-	if c, ok := t.Local(chainKey).([]string); ok {
-		return append([]string(nil), c...)
-	}
-	if u := value.UnitOf(t); u != nil {
-		return []string{u.File}
+// checkCycle returns the error of a file that is loaded while it runs.
+func (h *Host) checkCycle(src source) error {
+	for i, s := range h.running {
+		if s.key != src.key {
+			continue
+		}
+		var chain []string
+		for _, s := range h.running[i:] {
+			chain = append(chain, s.name)
+		}
+		return fmt.Errorf("load cycle: %s", strings.Join(append(chain, src.name), " loads "))
 	}
 	return nil
 }
 
-// shareLocals gives a thread what another one carries for the host.
-func shareLocals(from, to *starlark.Thread) {
-	for _, key := range []string{"sgs.env", "sgs.record", "sgs.tick", "sgs.context", "sgs.stopped"} {
-		if v := from.Local(key); v != nil {
-			to.SetLocal(key, v)
-		}
-	}
-}
-
-// relay lets the limits of the outer thread hold in the inner one.
-func relay(outer, inner *starlark.Thread) (stop func()) {
-	inner.SetMaxExecutionSteps(hookSteps)
-	base := outer.ExecutionSteps()
-	inner.OnMaxSteps = func(*starlark.Thread) {
-		outer.Steps = base + inner.ExecutionSteps()
-		if outer.OnMaxSteps != nil {
-			outer.OnMaxSteps(outer)
-		}
-		if stopped, ok := outer.Local("sgs.stopped").(func() bool); ok && stopped() {
-			inner.Cancel("stopped")
-			return
-		}
-		inner.SetMaxExecutionSteps(inner.ExecutionSteps() + hookSteps)
-	}
-	return func() { outer.Steps = base + inner.ExecutionSteps() }
-}
-
-// locate returns the name under which a file is known, and how to read it.
-func (h *Host) locate(from, name string) (file string, read func() (string, error), err error) {
+// locate finds the file that a load names, seen from another file.
+func (h *Host) locate(from, name string) (source, error) {
 	switch {
-	case strings.HasPrefix(name, "@std//"):
-		return locateStd(name, strings.TrimPrefix(name, "@std//"))
+	case name == "":
+		return source{}, errors.New("got an empty path, want a file")
+	case strings.HasPrefix(name, stdPrefix):
+		return stdSource(strings.TrimPrefix(name, stdPrefix))
 	case strings.HasPrefix(name, "@"):
-		lib, _, _ := strings.Cut(name[1:], "//")
-		return "", nil, fmt.Errorf("load %q: no library is named %q, want std%s", name, lib, spell.Hint(lib, []string{"std"}))
-	case strings.HasPrefix(from, "@std//"):
-		return locateStd(name, path.Join(path.Dir(strings.TrimPrefix(from, "@std//")), name))
+		return source{}, h.noLibrary(from, name)
+	case strings.HasPrefix(name, "//") && strings.HasPrefix(from, stdPrefix):
+		return source{}, fmt.Errorf("got %q in the shipped library, which has no project", name)
+	case strings.HasPrefix(from, stdPrefix):
+		return stdSource(path.Join(path.Dir(strings.TrimPrefix(from, stdPrefix)), name))
 	case strings.HasPrefix(name, "//"):
 		root, err := projectRoot(from)
 		if err != nil {
-			return "", nil, fmt.Errorf("load %q: %w", name, err)
+			return source{}, err
 		}
-		file = filepath.Join(root, filepath.FromSlash(strings.TrimPrefix(name, "//")))
+		return h.fileSource(filepath.Join(root, filepath.FromSlash(strings.TrimPrefix(name, "//")))), nil
 	case filepath.IsAbs(name):
-		file = name
-	default:
-		file = filepath.Join(filepath.Dir(from), filepath.FromSlash(name))
+		return h.fileSource(name), nil
 	}
-	return file, func() (string, error) { return h.readModule(name, file) }, nil
+	return h.fileSource(filepath.Join(filepath.Dir(from), filepath.FromSlash(name))), nil
 }
 
-func (h *Host) readModule(name, file string) (string, error) {
+// noLibrary is the error of a load from a library that is not known.
+func (h *Host) noLibrary(from, name string) error {
+	lib, _, ok := strings.Cut(name[1:], "//")
+	if !ok {
+		return fmt.Errorf("got %q, want @LIBRARY//FILE, such as @std//nn.star", name)
+	}
+	where := "there is no sgs.toml here or above that could name one"
+	if root, err := projectRoot(from); err == nil {
+		where = "sgs.toml in " + shortest(root) + " names none"
+	}
+	return fmt.Errorf("no library %q: %s; the shipped one is @std//%s", lib, where, spell.Hint(lib, []string{"std"}))
+}
+
+// fileSource is a file of the file system.
+func (h *Host) fileSource(file string) source {
+	return source{name: shortest(file), key: resolved(file), read: func() ([]byte, error) { return h.readFile(file) }}
+}
+
+// shortest returns the path relative to the current folder when it lies below.
+func shortest(file string) string {
+	if !filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	if wd, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(wd, file); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return file
+}
+
+func (h *Host) readFile(file string) ([]byte, error) {
 	allowed, err := h.env.Files.Read(file)
 	if err != nil {
-		return "", fmt.Errorf("load %q: %w", name, err)
+		return nil, err
 	}
-	src, err := os.ReadFile(allowed)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("load %q: no such file: %s%s", name, file, nearFile(file))
+	info, err := os.Stat(allowed)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("no such file: %s%s", file, nearFile(file))
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: got no regular file, want a script", file)
+	case info.Size() > maxSource:
+		return nil, fmt.Errorf("%s: got %s bytes, want a script of at most %s", file, count(int(info.Size())), count(maxSource))
 	}
-	if err != nil {
-		return "", fmt.Errorf("load %q: %w", name, err)
-	}
-	return string(src), nil
+	return os.ReadFile(allowed)
 }
 
-// nearFile names the file of the same folder whose name is nearest.
+// nearFile names the scripts of the same folder whose names are nearest.
 func nearFile(file string) string {
 	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil {
 		return ""
 	}
+	return spell.Hint(filepath.Base(file), starNames(entries))
+}
+
+func starNames(entries []fs.DirEntry) []string {
 	var names []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".star") {
 			names = append(names, e.Name())
 		}
 	}
-	return spell.Hint(filepath.Base(file), names)
+	return names
 }
 
-func locateStd(name, file string) (string, func() (string, error), error) {
+// stdSource is a file of the shipped library.
+func stdSource(file string) (source, error) {
 	full := path.Join("std", file)
-	if strings.Contains(file, "..") || !fs.ValidPath(full) {
-		return "", nil, fmt.Errorf("load %q: got a path out of the library", name)
+	if path.Clean(file) != file || !fs.ValidPath(full) || strings.HasPrefix(file, "..") {
+		return source{}, fmt.Errorf("got %q, want a file of the library, such as nn.star", file)
 	}
-	return "@std//" + file, func() (string, error) {
+	name := stdPrefix + file
+	return source{name: name, key: name, read: func() ([]byte, error) {
 		src, err := fs.ReadFile(scripts.FS, full)
 		if err != nil {
-			return "", fmt.Errorf("load %q: the shipped library has no such file%s", name, spell.Hint(file, stdFiles()))
+			entries, _ := fs.ReadDir(scripts.FS, path.Dir(full))
+			names := starNames(entries)
+			return nil, fmt.Errorf("the shipped library has no file %q, want one of %q%s", file, names, spell.Hint(path.Base(file), names))
 		}
-		return string(src), nil
-	}, nil
-}
-
-func stdFiles() []string {
-	var names []string
-	entries, err := fs.ReadDir(scripts.FS, "std")
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+		return src, nil
+	}}, nil
 }
 
 // projectRoot returns the folder of the nearest sgs.toml at or above the file's.
@@ -193,7 +199,7 @@ func projectRoot(from string) (string, error) {
 			return d, nil
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("there is no sgs.toml in %s or above, so the project has no root", dir)
+			return "", fmt.Errorf("no sgs.toml in %s or above, so // has no root", shortest(dir))
 		}
 	}
 }

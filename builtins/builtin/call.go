@@ -177,6 +177,21 @@ func (c *Call) unexpected(name string) error {
 	return c.Errorf("unexpected keyword argument %q, want %s", name, oneOf(names))
 }
 
+// renamed gives the error of a Raw function about a keyword argument the form of
+// all others: Starlark's own know but half of the parameters.
+func (c *Call) renamed(err error, kwargs []starlark.Tuple) error {
+	if err == nil || !strings.Contains(err.Error(), "unexpected keyword argument") {
+		return err
+	}
+	for _, kv := range kwargs {
+		name := string(kv[0].(starlark.String))
+		if strings.Contains(err.Error(), name) && c.index(name) < 0 {
+			return c.unexpected(name)
+		}
+	}
+	return err
+}
+
 func (c *Call) missing() error {
 	var names []string
 	for i, p := range c.Func.Params {

@@ -87,10 +87,11 @@ func (c *Callable) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs 
 	if record, ok := t.Local(recordKey).(func(*Func)); ok {
 		record(c.fn)
 	}
-	if c.fn.Raw != nil {
-		return c.fn.Raw(t, args, kwargs)
-	}
 	call := &Call{Thread: t, Func: c.fn, Recv: c.recv}
+	if c.fn.Raw != nil {
+		v, err := c.fn.Raw(t, args, kwargs)
+		return v, call.renamed(err, kwargs)
+	}
 	if err := call.unpack(args, kwargs); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,15 @@ type Builder struct {
 	unit     *Unit
 }
 
+// file names the file whose execution registered the builder. All that is typed
+// at a prompt is one file.
+func (b *Builder) file() string {
+	if b.unit != nil {
+		return b.unit.File
+	}
+	return b.Pos.Filename()
+}
+
 // covers reports whether the builder serves the opset.
 func (b *Builder) covers(opset int) bool {
 	return len(b.Opsets) == 0 || slices.Contains(b.Opsets, opset)
@@ -55,7 +64,7 @@ func (r *Registry) Add(b *Builder, u *Unit) error {
 	b.unit = u
 	kept := make([]*Builder, 0, len(r.builders[b.Name])+1)
 	for _, old := range r.builders[b.Name] {
-		if old.Pos.Filename() != b.Pos.Filename() || !old.overlaps(b) {
+		if old.file() != b.file() || !old.overlaps(b) {
 			kept = append(kept, old)
 			continue
 		}

@@ -1,0 +1,114 @@
+package base
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"go.starlark.net/starlark"
+
+	"github.com/starlarkgs/starlarkgs/builtins/builtin"
+	"github.com/starlarkgs/starlarkgs/internal/spell"
+)
+
+// maxText bounds the files that read_text reads.
+const maxText = 256 << 20
+
+var fileFuncs = []*builtin.Func{
+	{
+		Name: "read_text", Doc: "reads a text file, which is in UTF-8.",
+		Params:  []builtin.Param{builtin.Req("path", "string", "the file, from the current folder")},
+		Returns: "string", Example: `write_text("note.txt", "hello")` + "\n" + `assert.eq(read_text("note.txt"), "hello")`,
+		Fn: readText,
+	},
+	{
+		Name: "write_text", Doc: "writes a text file, whole or not at all.",
+		Params:  []builtin.Param{builtin.Req("path", "string", "the file, from the current folder"), builtin.Req("text", "string", "its content")},
+		Example: `write_text("note.txt", "hello")`,
+		Fn:      writeText,
+	},
+}
+
+func readText(c *builtin.Call) (starlark.Value, error) {
+	path := c.Str("path")
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	allowed, err := c.Env().Files.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(allowed)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, c.Errorf("no such file: %s%s", path, nearFiles(allowed))
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, c.Errorf("%s: got no regular file", path)
+	case info.Size() > maxText:
+		return nil, c.Errorf("%s: got %d bytes, want at most %d", path, info.Size(), maxText)
+	}
+	data, err := os.ReadFile(allowed)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(data) {
+		return nil, c.Errorf("%s: got bytes that are not UTF-8, want text", path)
+	}
+	return starlark.String(data), nil
+}
+
+// nearFiles names the files of the same folder whose names are nearest.
+func nearFiles(path string) string {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return spell.Hint(filepath.Base(path), names)
+}
+
+func writeText(c *builtin.Call) (starlark.Value, error) {
+	path, text := c.Str("path"), c.Str("text")
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	allowed, err := c.Env().Files.Write(path)
+	if err != nil {
+		return nil, err
+	}
+	return starlark.None, replaceFile(allowed, text)
+}
+
+// replaceFile writes a new file beside the old one and renames it, so that
+// nobody ever sees half of it. A link is followed, permissions are kept.
+func replaceFile(path, text string) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return &fs.PathError{Op: "write", Path: path, Err: errors.New("got no regular file")}
+		}
+		mode = info.Mode().Perm()
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".sgs-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // does nothing once renamed
+	_, err = io.WriteString(tmp, text)
+	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
