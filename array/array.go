@@ -295,6 +295,26 @@ func (a *Array) Share() *Array {
 	return &c
 }
 
+// Unwritten returns what takes back all writes to come, in views of a too, and
+// makes the array stand for its source again; nil when that is past, since
+// something was written before.
+func (a *Array) Unwritten() (revert func()) {
+	b := a.buf
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.src == nil {
+		return nil
+	}
+	b.cow = true
+	bytes, strs, src, unread := b.bytes, b.strs, b.src, b.unread.Load()
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.bytes, b.strs, b.src, b.cow = bytes, strs, src, true
+		b.unread.Store(unread)
+	}
+}
+
 // Copy returns a contiguous array with bytes of its own. It panics with the
 // source's error where a lazy array can't be read: see Load.
 func (a *Array) Copy() *Array {

@@ -142,6 +142,14 @@ func (l *Literal) DType() array.DType {
 	return l.Array.DType()
 }
 
+// heapBytes returns how much memory the values take that nothing else knows.
+func (l *Literal) heapBytes() int64 {
+	if l.Array == nil || l.Array.Source() != nil {
+		return 0
+	}
+	return l.Array.NBytes()
+}
+
 // Sizes returns the shape; callers must not change it.
 func (l *Literal) Sizes() []int {
 	if l.Sparse != nil {

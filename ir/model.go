@@ -30,7 +30,7 @@ type Model struct {
 	imports                       []Import
 	graph                         *Graph
 	functions                     []*Function
-	journal                       *Journal
+	journal                       *journal
 	frozen                        bool
 	// Draft marks a model that was made, not read: its graph may yet become a
 	// body, so uses of other graphs' tensors are allowed until it is run or saved.

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"iter"
+	"strconv"
 
 	"github.com/starlarkgs/starlarkgs/array"
 )
@@ -45,6 +46,9 @@ func (t *Tensor) model() *Model {
 
 // Name returns the name, which may be empty.
 func (t *Tensor) Name() string { return t.name }
+
+// Label returns what an error calls the tensor: tensor "x".
+func (t *Tensor) Label() string { return "tensor " + strconv.Quote(t.name) }
 
 // SetName renames the tensor. Names are resolved when the model is written.
 func (t *Tensor) SetName(name string) {
@@ -145,7 +149,11 @@ func (t *Tensor) IsGraphOutput() bool {
 // is nil; its recorded type is kept. The producer, if any, is left alone.
 func (t *Tensor) SetLiteral(l *Literal) {
 	was := t.literal
-	set(t.model(), &t.literal, l)
+	m := t.model()
+	set(m, &t.literal, l)
+	if j := m.recording(); j != nil && was != nil {
+		j.weigh(was.heapBytes())
+	}
 	if t.graph != nil {
 		t.graph.syncInitializer(t, was != nil)
 	}

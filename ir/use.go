@@ -31,7 +31,7 @@ func (u *Use) Set(t *Tensor) {
 	old, before := u.tensor, u.prev
 	u.link(t, tail(t))
 	if j := m.recording(); j != nil {
-		j.add(func() { u.link(old, before) })
+		j.push(record{use: u, old: old, prev: before})
 	}
 	u.adopt(t)
 }

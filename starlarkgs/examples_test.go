@@ -19,7 +19,7 @@ import (
 // assertModule is assert for scripts under test.
 var assertModule = assert.Module()
 
-func newHost(t *testing.T) (*starlarkgs.Host, *bytes.Buffer) {
+func newHost(t testing.TB) (*starlarkgs.Host, *bytes.Buffer) {
 	t.Helper()
 	var out bytes.Buffer
 	h := starlarkgs.New(starlarkgs.Options{Stdout: &out, Stderr: &out, Predeclared: starlark.StringDict{"assert": assertModule}})

@@ -51,8 +51,9 @@ func get[T any](c *Call, name string, convert func(v starlark.Value, what string
 	if v == starlark.None && c.Func.Params[c.at(name)].Def == starlark.None {
 		return zero
 	}
-	x, err := convert(v, c.what(name))
-	if err != nil {
+	x, err := convert(v, "")
+	if err != nil { // once more, for an error that says what is wrong
+		_, err = convert(v, c.what(name))
 		c.Fail(err)
 		return zero
 	}

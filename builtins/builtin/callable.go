@@ -7,6 +7,8 @@ import (
 	"sort"
 
 	"go.starlark.net/starlark"
+
+	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
 // Callable is a Func as a script holds it, with its receiver when it is a method.
@@ -79,9 +81,17 @@ func (c *Callable) AttrNames() []string { return c.fn.Attrs.Keys() }
 // CallInternal unpacks the arguments and runs the function. A Go panic in it,
 // which is a bug, becomes an error with the script's call stack.
 func (c *Callable) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
+	env := value.EnvOf(t)
+	var outer value.Step
+	if env != nil {
+		outer = env.BeginStep(c.fn.Name)
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			v, err = nil, Recovered(c.fn.Name, r)
+		}
+		if env != nil {
+			env.EndStep(outer, err != nil)
 		}
 	}()
 	if record, ok := t.Local(recordKey).(func(*Func)); ok {

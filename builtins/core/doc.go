@@ -21,7 +21,7 @@ var Funcs = [][]*builtin.Func{constructors, registerFuncs}
 // Install puts the methods and hooks of this package into the environment, with
 // further methods of graph.
 func Install(env *value.Env, graphMore []*builtin.Func) {
-	env.Methods["graph"] = builtin.Methods(graphMethods, layerMethods, editMethods, graphMore)
+	env.Methods["graph"] = builtin.Methods(graphMethods, layerMethods, editMethods, historyMethods, graphMore)
 	env.Methods["node"] = builtin.Methods(nodeMethods)
 	env.Methods["tensor"] = builtin.Methods(tensorMethods)
 	env.Methods["function_call"] = builtin.Methods(functionCall)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"strconv"
 
 	"go.starlark.net/starlark"
 
@@ -168,11 +169,13 @@ func (b *nodeBuilder) isFunction() bool {
 	return m != nil && m.Function(b.domain, b.op, "") != nil
 }
 
+func slot(i int) string { return "inputs[" + strconv.Itoa(i) + "]" }
+
 func (b *nodeBuilder) inputTensors() ([]*ir.Tensor, error) {
 	ins := make([]*ir.Tensor, len(b.inputs))
 	var literals []int
 	for i, v := range b.inputs {
-		what := fmt.Sprintf("inputs[%d]", i)
+		what := slot(i)
 		switch v.(type) {
 		case starlark.NoneType:
 		case value.Tensor, starlark.String:
@@ -189,7 +192,7 @@ func (b *nodeBuilder) inputTensors() ([]*ir.Tensor, error) {
 	}
 	// literals come last: they take the dtype of the tensors beside them
 	for _, i := range literals {
-		a, err := literalArray(b.inputs[i], b.literalType(ins, i), fmt.Sprintf("inputs[%d]", i))
+		a, err := literalArray(b.inputs[i], b.literalType(ins, i), slot(i))
 		if err != nil {
 			return nil, err
 		}

@@ -159,22 +159,20 @@ func (a *Array) storePicked(basic []array.Index, p *picks, x *array.Array) error
 	if x, err = fitTo(x, a.a.DType(), shape); err != nil {
 		return err
 	}
-	return p.each(base, func(k int, key []array.Index) error {
-		part, err := base.View(key)
-		if err != nil {
-			return err
-		}
-		from, err := x.View(p.target(k, shape))
-		if err != nil {
-			return err
-		}
-		for i := range part.Size() {
-			if err := part.SetAt(i, from.At(i)); err != nil {
+	write := func(x *array.Array) error {
+		return p.each(base, func(k int, key []array.Index) error {
+			part, err := base.View(key)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			from, err := x.View(p.target(k, shape))
+			if err != nil {
+				return err
+			}
+			return store(part, from)
+		})
+	}
+	return a.logged(func() (*array.Array, error) { return a.pick(basic, p) }, write, x)
 }
 
 // plan applies the basic part of the key and returns the shape of the result.

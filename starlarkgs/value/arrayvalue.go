@@ -237,10 +237,42 @@ func (a *Array) SetKey(key, v starlark.Value) error {
 	if x, err = fitTo(x, a.a.DType(), view.Shape()); err != nil {
 		return err
 	}
-	for i := range view.Size() {
-		if err := view.SetAt(i, x.At(i)); err != nil {
+	return a.logged(func() (*array.Array, error) { return view.Copy(), nil }, func(x *array.Array) error { return store(view, x) }, x)
+}
+
+// store copies x, of the same shape, element by element.
+func store(to, x *array.Array) error {
+	for i := range to.Size() {
+		if err := to.SetAt(i, x.At(i)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// logged calls write with x. Where the array is a constant of a model, what
+// read returned before is written back by an undo; and at once when write fails.
+func (a *Array) logged(read func() (*array.Array, error), write func(*array.Array) error, x *array.Array) error {
+	m := a.owner.model()
+	if m == nil {
+		return write(x)
+	}
+	if revert := a.a.Unwritten(); revert != nil {
+		m.Logged(0, revert)
+		if err := write(x); err != nil {
+			revert()
+			return err
+		}
+		return nil
+	}
+	old, err := read()
+	if err != nil {
+		return err
+	}
+	m.Logged(old.NBytes(), func() { _ = write(old) }) // it fitted before
+	if err := write(x); err != nil {
+		_ = write(old)
+		return err
 	}
 	return nil
 }

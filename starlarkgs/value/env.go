@@ -3,6 +3,7 @@ package value
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"go.starlark.net/starlark"
 
@@ -39,6 +40,43 @@ type Env struct {
 	Table func(v starlark.Value) string
 
 	frozen map[any]bool // nodes and tensors of no graph that were frozen
+	step   Step
+}
+
+// Step is one call of a builtin, or one assignment, by a script. What it edits
+// is one entry of the history of a model.
+type Step struct {
+	name    string // "" outside of calls
+	entries []ir.Checkpoint
+}
+
+// BeginStep begins a call and returns the one around it, for EndStep.
+func (e *Env) BeginStep(name string) Step {
+	outer := e.step
+	e.step = Step{name: name}
+	return outer
+}
+
+// EndStep ends a call. What one that failed had edited is taken back.
+func (e *Env) EndStep(outer Step, failed bool) {
+	if failed {
+		for _, c := range slices.Backward(e.step.entries) {
+			// an undo inside the call may have gone behind its beginning
+			_ = c.Model().Cancel(c)
+		}
+	}
+	e.step = outer
+}
+
+// logEdit makes what follows an entry of m's history, unless the call has one.
+func (e *Env) logEdit(m *ir.Model, verb string, what labelled) {
+	if e.step.name == "" {
+		m.BeginEntry(verb + " " + what.Label())
+		return
+	}
+	if !slices.ContainsFunc(e.step.entries, func(c ir.Checkpoint) bool { return c.Model() == m }) {
+		e.step.entries = append(e.step.entries, m.BeginEntry(e.step.name))
+	}
 }
 
 // Methods is a table of methods of one type, as package builtins makes them.
@@ -107,17 +145,24 @@ func (e *Env) freezeLoose(x any) {
 	e.frozen[x] = true
 }
 
+// labelled is a graph, node or tensor.
+type labelled interface{ Label() string }
+
 // checkMutable returns the error that forbids to change x, a part of g, when
-// it is frozen.
-func (e *Env) checkMutable(g *ir.Graph, x any, verb, what string) error {
+// it is frozen; else the edit that follows goes into the history.
+func (e *Env) checkMutable(g *ir.Graph, x labelled, verb string) error {
 	if g != nil {
-		if m := g.Model(); m != nil && m.Frozen() {
-			return fmt.Errorf("cannot %s frozen %s: it belongs to %s of a loaded file, which is read-only; use its copy()", verb, what, g.Root().Label())
+		m := g.Model()
+		if m != nil && m.Frozen() {
+			return fmt.Errorf("cannot %s frozen %s: it belongs to %s of a loaded file, which is read-only; use its copy()", verb, x.Label(), g.Root().Label())
+		}
+		if m != nil {
+			e.logEdit(m, verb, x)
 		}
 		return nil
 	}
 	if e.frozen[x] {
-		return fmt.Errorf("cannot %s frozen %s: it is a value of a loaded file, which is read-only; use its copy()", verb, what)
+		return fmt.Errorf("cannot %s frozen %s: it is a value of a loaded file, which is read-only; use its copy()", verb, x.Label())
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (g Graph) Truth() starlark.Bool { return true }
 func (g Graph) Hash() (uint32, error) { return hashPointer(unsafe.Pointer(g.g)), nil }
 
 func (g Graph) mutable(verb string) error {
-	return g.env.checkMutable(g.g, g.g, verb, g.g.Label())
+	return g.env.checkMutable(g.g, g.g, verb)
 }
 
 // CheckMutable returns the error that forbids the edit verb when the model is frozen.

@@ -73,7 +73,7 @@ func (n Node) Truth() starlark.Bool { return true }
 func (n Node) Hash() (uint32, error) { return hashPointer(unsafe.Pointer(n.n)), nil }
 
 func (n Node) mutable(verb string) error {
-	return n.env.checkMutable(n.n.Graph(), n.n, verb, n.n.Label())
+	return n.env.checkMutable(n.n.Graph(), n.n, verb)
 }
 
 // Attr returns a field or method.

@@ -82,8 +82,16 @@ func hashPointer(p unsafe.Pointer) uint32 {
 	return uint32(x >> 32)
 }
 
+// model returns the model that the tensor is part of, or nil.
+func (t Tensor) model() *ir.Model {
+	if t.t == nil || t.t.Graph() == nil {
+		return nil
+	}
+	return t.t.Graph().Model()
+}
+
 func (t Tensor) mutable(verb string) error {
-	return t.env.checkMutable(t.t.Graph(), t.t, verb, fmt.Sprintf("tensor %q", t.t.Name()))
+	return t.env.checkMutable(t.t.Graph(), t.t, verb)
 }
 
 // Attr returns a field or method.
