@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/runtime"
@@ -44,6 +45,9 @@ type Options struct {
 	// Called, when set, is told each function of the host that a script calls,
 	// for tests that every one is exercised.
 	Called func(*builtin.Func)
+	// Where, when set, is told every few steps where the script is, for whoever
+	// must say so when the process is ended from outside.
+	Where func(syntax.Position)
 	// Color says whether output may use colours.
 	Color bool
 }
@@ -184,6 +188,21 @@ func (h *Host) enter(t *starlark.Thread, src source) func() {
 	}
 }
 
+// crashed is a Go panic of the interpreter, which has lost its stack by then.
+type crashed struct{ cause error }
+
+// Error returns what the panic was. An allocation that Go refuses is no bug of
+// anyone's but the script's.
+func (c *crashed) Error() string {
+	if text := c.cause.Error(); !strings.Contains(text, "len out of range") && !strings.Contains(text, "output length overflow") {
+		return text
+	}
+	return "the script asked for more memory than any machine has"
+}
+
+// Unwrap returns the panic.
+func (c *crashed) Unwrap() error { return c.cause }
+
 // guarded runs f in a thread of its own under the limits, and gives what goes
 // wrong, a Go panic included, the shape of a script's error.
 func (h *Host) guarded(ctx context.Context, name string, f func(*starlark.Thread) error) (err error) {
@@ -195,7 +214,7 @@ func (h *Host) guarded(ctx context.Context, name string, f func(*starlark.Thread
 	finish := h.limit(ctx, t)
 	defer func() {
 		if r := recover(); r != nil {
-			err = builtin.Recovered("", r)
+			err = &crashed{builtin.Recovered("", r)}
 		}
 		err = finish(err)
 	}()

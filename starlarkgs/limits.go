@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 )
@@ -34,10 +35,11 @@ const (
 )
 
 const (
-	hookSteps = 2000   // between two looks at the limits
-	maxDepth  = 10_000 // of calls
-	memEvery  = 2 * time.Millisecond
-	gcEvery   = 50 * time.Millisecond
+	hookSteps  = 2000   // between two looks at the limits
+	whereSteps = 100    // between two calls of Options.Where
+	maxDepth   = 10_000 // of calls
+	memEvery   = 2 * time.Millisecond
+	gcEvery    = 50 * time.Millisecond
 )
 
 // limiter watches one run. The interpreter has no hook but the one that it calls
@@ -49,19 +51,30 @@ type limiter struct {
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	max  uint64
+	most uint64                // steps between two looks
+	last syntax.Position       // where the script was at the last look
 	why  atomic.Pointer[error] // why the script was stopped
 }
 
 // limit puts a thread under the host's limits. The function that it returns
 // ends the watch and turns an error that a limit caused into one that says so.
 func (h *Host) limit(ctx context.Context, t *starlark.Thread) func(error) error {
-	l := &limiter{t: t, max: cmpOr(h.opts.MaxSteps, DefaultMaxSteps)}
+	l := &limiter{t: t, max: cmpOr(h.opts.MaxSteps, DefaultMaxSteps), most: hookSteps}
 	l.ctx, l.stop = context.WithCancelCause(ctx)
 	builtin.SetContext(t, l.ctx)
 	builtin.SetTick(t, l.tick)
 	builtin.SetStopped(t, func() bool { return l.why.Load() != nil })
-	t.SetMaxExecutionSteps(hookSteps)
-	t.OnMaxSteps = func(*starlark.Thread) { l.look() }
+	if h.opts.Where != nil {
+		l.most = whereSteps
+	}
+	t.SetMaxExecutionSteps(1)
+	t.OnMaxSteps = func(*starlark.Thread) {
+		l.last = t.CallFrame(0).Pos
+		if h.opts.Where != nil {
+			h.opts.Where(l.last)
+		}
+		l.look()
+	}
 	unwatch := context.AfterFunc(ctx, func() { l.hit(interruption(ctx)) })
 	var clock *time.Timer
 	if d := h.opts.Timeout; d > 0 {
@@ -86,14 +99,17 @@ func (h *Host) limit(ctx context.Context, t *starlark.Thread) func(error) error 
 func (h *Host) stopped(l *limiter, err error) error {
 	why := l.why.Load()
 	wrapped := h.wrap(err)
-	if why == nil || err == nil {
-		return wrapped
-	}
 	var e *Error
 	if !errors.As(wrapped, &e) {
 		return wrapped
 	}
 	c := *e
+	if c.Pos.Line == 0 && l.last.Line > 0 {
+		c.Pos, c.Line = l.last, h.lineOf(l.last)
+	}
+	if why == nil {
+		return &c
+	}
 	c.Msg, c.Hint, c.More, c.Err = (*why).Error(), "", nil, *why
 	return &c
 }
@@ -146,7 +162,7 @@ func (l *limiter) look() {
 	case l.t.CallStackDepth() > maxDepth:
 		l.hit(limitf("calls are nested deeper than %s", count(maxDepth)))
 	default:
-		next := steps + hookSteps
+		next := steps + min(1+steps/16, l.most) // a short script is followed step by step
 		if l.max != NoSteps {
 			next = min(next, l.max+1)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/starlarkgs/starlarkgs/internal/supervise"
 	"github.com/starlarkgs/starlarkgs/starlarkgs"
 )
 
@@ -35,6 +36,8 @@ type app struct {
 	stdout, stderr io.Writer
 	quiet, verbose int
 	ortLib         string
+	supervises     bool             // a script runs in a child process
+	child          *supervise.Child // this process as such a child, or nil
 }
 
 // commands lists the sub-commands in the order in which help shows them.
@@ -45,12 +48,20 @@ var commands = []func(*app) *cobra.Command{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, child: supervise.Attach()}
+	if a.child != nil {
+		a.stderr = a.child.Stderr
+	}
+	a.supervises = a.child == nil && supervise.Supported
+	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
-// execute runs one command line and returns the exit status.
+// execute runs one command line in this process and returns the exit status.
 func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	return (&app{stdin: stdin, stdout: stdout, stderr: stderr}).main(ctx, args)
+}
+
+func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -58,7 +69,9 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return 0
 	}
 	if ctx.Err() != nil {
-		fmt.Fprintln(stderr, "sgs: interrupted")
+		if !errors.Is(err, errSilent) {
+			fmt.Fprintln(a.stderr, "sgs: interrupted")
+		}
 		return exitInterrupted
 	}
 	return a.report(err)

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.starlark.net/syntax"
 
+	"github.com/starlarkgs/starlarkgs/internal/supervise"
 	"github.com/starlarkgs/starlarkgs/starlarkgs"
 )
 
@@ -29,8 +33,48 @@ func (f *scriptFlags) register(c *cobra.Command) {
 }
 
 func (a *app) host(f scriptFlags) *starlarkgs.Host {
-	return starlarkgs.New(starlarkgs.Options{Stdout: a.stdout, Stderr: a.stderr, ReadDirs: f.read, WriteDirs: f.write, AllowExec: f.exec,
-		MaxSteps: f.steps, MaxMem: int64(f.mem), Timeout: f.timeout, Backends: nativeBackends(a)})
+	o := starlarkgs.Options{Stdout: a.stdout, Stderr: a.stderr, ReadDirs: f.read, WriteDirs: f.write, AllowExec: f.exec,
+		MaxSteps: f.steps, MaxMem: int64(f.mem), Timeout: f.timeout, Backends: nativeBackends(a)}
+	if a.child != nil {
+		o.Where = func(p syntax.Position) { a.child.At(p.String()) }
+	}
+	return starlarkgs.New(o)
+}
+
+// supervise runs the command once more in a child, which nothing that a script
+// does can make take this process with it.
+func (a *app) supervise(cmd *cobra.Command, f scriptFlags, script string) error {
+	o := supervise.Options{Mem: cmp.Or(int64(f.mem), starlarkgs.DefaultMaxMem), Timeout: f.timeout, Stderr: a.stderr}
+	status, err := supervise.Run(cmd.Context(), o)
+	var death *supervise.Death
+	switch {
+	case errors.As(err, &death):
+		return a.mourn(death, o, cmp.Or(death.At, script))
+	case err != nil:
+		return err
+	case status != 0:
+		return &statusError{status, errSilent}
+	}
+	return nil
+}
+
+// mourn tells how a script ended that could not tell itself.
+func (a *app) mourn(d *supervise.Death, o supervise.Options, at string) error {
+	why := ""
+	switch d.Cause {
+	case supervise.Interrupted:
+		return &statusError{exitInterrupted, d}
+	case supervise.OutOfMemory:
+		why = fmt.Sprintf("the script took more than its limit of %d bytes of memory", o.Mem)
+	case supervise.StackOverflow:
+		why = "a value is nested too deep for one operation"
+	case supervise.Timeout:
+		why = fmt.Sprintf("the script ran longer than its limit of %s", o.Timeout)
+	case supervise.Killed:
+		why = fmt.Sprintf("the process that ran the script was ended by a signal (%s)", d.Signal)
+	}
+	fmt.Fprintf(a.stderr, "%s: %s\n", at, why)
+	return bad()
 }
 
 func newRun(a *app) *cobra.Command {
@@ -46,6 +90,13 @@ func newRun(a *app) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, got []string) error {
+			if a.supervises {
+				script := "-c"
+				if !cmd.Flags().Changed("code") {
+					script = got[0]
+				}
+				return a.supervise(cmd, f, script)
+			}
 			h := a.host(f)
 			switch {
 			case cmd.Flags().Changed("code"):
