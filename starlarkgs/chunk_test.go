@@ -93,7 +93,7 @@ func TestChunkIsWholeScript(t *testing.T) {
 		}
 		return out.String()
 	}
-	a := run(func(h *starlarkgs.Host) error { return h.RunFile(context.Background(), file, []string{dir}) })
+	a := run(func(h *starlarkgs.Host) error { return h.Run(context.Background(), file, []string{dir}) })
 	b := run(func(h *starlarkgs.Host) error {
 		_, err := h.Chunk(context.Background(), file, strings.ReplaceAll(string(src), `argv[0] if argv else "."`, "folder"))
 		return err

@@ -2,17 +2,21 @@
 // how a Go program embeds them.
 //
 //	h := starlarkgs.New(starlarkgs.Options{Stdout: os.Stdout})
-//	err := h.RunFile(ctx, "edit.star", args)
+//	err := h.Run(ctx, "edit.star", args)
 //
 // The zero Options are safe: a script reads and writes below the current folder,
 // starts no process, sees neither clock nor network, and is stopped when it runs
 // away. Files are loaded once; what they register is the host's.
 //
-//	Host.RunFile, LoadFile, RunSource  run a script
-//	Host.Call                          calls a function of one
-//	Host.Chunk, Incomplete, Complete   are what a prompt needs
-//	Error                              is every error of a script: place, message, hint, source line, calls
-//	ErrLimit, ErrInterrupted           tell why a script was stopped
+//	Host.Run, Load, RunSource         run a script
+//	Host.Call, Eval                   call a function of one, evaluate an expression
+//	Host.Chunk, Incomplete, Complete  are what a prompt needs
+//	Error                             is every error of a script: place, message, hint, source line, calls
+//	ErrLimit, ErrInterrupted          tell why a script was stopped
+//
+// A host serves one goroutine at a time; several hosts in one process know
+// nothing of each other: each has its own registry of builders, files and limits.
+// The command cmd/embed is a whole program that embeds two.
 //
 // The dialect is Starlark with set, while, top-level control flow, re-assignment
 // of globals and recursion, and with Python's decorators: a pass over the text

@@ -87,15 +87,15 @@ func (h *Host) Env() *value.Env { return h.env }
 // Predeclared returns the names that scripts find defined.
 func (h *Host) Predeclared() starlark.StringDict { return h.predeclared }
 
-// RunFile runs the script in a file; args is its argv. Its folder may be read.
-func (h *Host) RunFile(ctx context.Context, path string, args []string) error {
-	_, err := h.LoadFile(ctx, path, args)
+// Run runs the script in a file; args is its argv. Its folder may be read.
+func (h *Host) Run(ctx context.Context, path string, args []string) error {
+	_, err := h.Load(ctx, path, args)
 	return err
 }
 
-// LoadFile is RunFile that returns the script's globals, which are not frozen,
+// Load is Run that returns the script's globals, which are not frozen,
 // for Call.
-func (h *Host) LoadFile(ctx context.Context, path string, args []string) (starlark.StringDict, error) {
+func (h *Host) Load(ctx context.Context, path string, args []string) (starlark.StringDict, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -148,6 +148,16 @@ func (h *Host) setArgs(args []string) {
 	argv := starlark.NewList(vs)
 	h.predeclared["argv"] = argv
 	h.session.shared["argv"] = argv
+}
+
+// Eval returns the value of an expression over the predeclared names and those
+// that Define and Chunk bound.
+func (h *Host) Eval(ctx context.Context, expr string) (starlark.Value, error) {
+	if _, err := dialect.ParseExpr("eval", expr, 0); err != nil {
+		h.sources["eval"] = expr
+		return nil, h.wrap(err)
+	}
+	return h.Chunk(ctx, "eval", expr)
 }
 
 // Call calls a function of a script.

@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			h, out := newHost(t)
-			globals, err := h.LoadFile(context.Background(), tc.file, []string{"a", "b"})
+			globals, err := h.Load(context.Background(), tc.file, []string{"a", "b"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +66,7 @@ func TestLoad(t *testing.T) {
 		})
 	}
 	h, _ := newHost(t)
-	if err := h.RunFile(context.Background(), "cond.star", nil); err == nil || !strings.Contains(err.Error(), "load statement within a conditional (a load stands at the top level of a file)") {
+	if err := h.Run(context.Background(), "cond.star", nil); err == nil || !strings.Contains(err.Error(), "load statement within a conditional (a load stands at the top level of a file)") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -87,18 +87,18 @@ func TestLoadAgain(t *testing.T) {
 	}
 }
 
-func TestRunFile(t *testing.T) {
+func TestRun(t *testing.T) {
 	writeFiles(t, map[string]string{"edit.star": "print(argv)\n", "folder/x.star": "x = 1"})
 	h, out := newHost(t)
-	if err := h.RunFile(context.Background(), "edit.star", []string{"--x", "1"}); err != nil || out.String() != "[\"--x\", \"1\"]\n" {
+	if err := h.Run(context.Background(), "edit.star", []string{"--x", "1"}); err != nil || out.String() != "[\"--x\", \"1\"]\n" {
 		t.Errorf("got %v, %q", err, out)
 	}
-	err := h.RunFile(context.Background(), "edti.star", nil)
+	err := h.Run(context.Background(), "edti.star", nil)
 	var path *fs.PathError
 	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &path) || err.Error() != `open edti.star: no such file (did you mean "edit.star"?)` {
 		t.Errorf("got %v", err)
 	}
-	if err := h.RunFile(context.Background(), "folder", nil); err == nil {
+	if err := h.Run(context.Background(), "folder", nil); err == nil {
 		t.Error("a folder was run")
 	}
 }

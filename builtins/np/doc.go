@@ -16,12 +16,13 @@ import (
 
 // Module returns np for one host.
 func Module() *builtin.Module {
-	value.ArrayMethods = methods
 	funcs := slices.Concat(makers, shapers, elementFuncs(), reduceFuncs(), selectors, algebra, files)
 	return builtin.NewModule("np", "arrays, by NumPy's names", funcs, extras())
 }
 
 var methods = builtin.Methods(arrayMethods, reduceMethods())
+
+func init() { value.ArrayMethods = methods } // arrays are made without an environment
 
 // extras are the dtypes and constants.
 func extras() starlark.StringDict {

@@ -110,7 +110,7 @@ func newRun(a *app) *cobra.Command {
 				_, err = h.RunSource(cmd.Context(), "<stdin>", string(src), got[1:])
 				return err
 			}
-			return h.RunFile(cmd.Context(), got[0], got[1:])
+			return h.Run(cmd.Context(), got[0], got[1:])
 		},
 	}
 	c.Flags().SetInterspersed(false)
