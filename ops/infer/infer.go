@@ -145,13 +145,18 @@ func (e *engine) fact(t *ir.Tensor) ops.Fact {
 			f.Const = nil
 		}
 	}
-	e.report.facts[t] = f
+	if e.report.facts != nil {
+		e.report.facts[t] = f
+	}
 	return f
 }
 
 // graph infers the nodes of g in order, on facts of its inputs where they are
 // given, and returns those of its outputs.
 func (e *engine) graph(g *ir.Graph, inputs []ops.Fact) []ops.Fact {
+	if e.report.facts == nil { // for a single node that has bodies
+		e.report.facts = map[*ir.Tensor]ops.Fact{}
+	}
 	for i, t := range g.Inputs() {
 		f := FactOf(t)
 		if i < len(inputs) {
@@ -407,7 +412,7 @@ func Node(n *ir.Node) error {
 	if m == nil {
 		m = ir.NewModel("")
 	}
-	e := newEngine(m)
+	e := &engine{model: m, report: &Report{}}
 	outs, err := e.outputs(n)
 	if err != nil {
 		return err
