@@ -32,9 +32,14 @@ func (f *scriptFlags) register(c *cobra.Command) {
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "bound the time, as 30s")
 }
 
-func (a *app) host(f scriptFlags) *starlarkgs.Host {
-	o := starlarkgs.Options{Stdout: a.stdout, Stderr: a.stderr, ReadDirs: f.read, WriteDirs: f.write, AllowExec: f.exec,
+// options returns what the flags grant to a script.
+func (a *app) options(f scriptFlags) starlarkgs.Options {
+	return starlarkgs.Options{Stdout: a.stdout, Stderr: a.stderr, ReadDirs: f.read, WriteDirs: f.write, AllowExec: f.exec,
 		MaxSteps: f.steps, MaxMem: int64(f.mem), Timeout: f.timeout, Backends: nativeBackends(a)}
+}
+
+func (a *app) host(f scriptFlags) *starlarkgs.Host {
+	o := a.options(f)
 	if a.child != nil {
 		o.Where = func(p syntax.Position) { a.child.At(p.String()) }
 	}
