@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.starlark.net/syntax"
+
+	"github.com/starlarkgs/starlarkgs/internal/starlex"
 )
 
 // dialect is the variant of Starlark that scripts are written in.
@@ -60,15 +62,15 @@ func findDecorators(name, src string) ([]byte, map[place][]*decorator, error) {
 	}
 	s := &decoratorScan{lexer: newLexer(src), name: name, out: []byte(src), found: map[place][]*decorator{}}
 	for {
-		t := s.next()
+		t := s.Next()
 		switch {
-		case t.kind == tokOp && src[t.off] == '@':
+		case t.Kind == tokOp && src[t.Off] == '@':
 			if err := s.decorator(t); err != nil {
 				return nil, nil, err
 			}
-		case t.kind == tokEOF:
+		case t.Kind == tokEOF:
 			return s.out, s.found, s.orphan("the end of the file")
-		case t.first && len(s.pending) > 0:
+		case t.First && len(s.pending) > 0:
 			if err := s.decorated(t); err != nil {
 				return nil, nil, err
 			}
@@ -92,36 +94,36 @@ func (s *decoratorScan) errorf(t token, format string, args ...any) error {
 // decorator takes the expression behind an '@' up to the end of its logical
 // line, and blanks both.
 func (s *decoratorScan) decorator(at token) error {
-	if n := len(s.open); n > 0 && at.lineFirst {
-		b := s.open[n-1]
-		return s.errorf(at, "decorator: got '@' inside brackets, want the '%s' of line %d closed before it", s.text(b), b.line)
+	if n := len(s.Open); n > 0 && at.LineFirst {
+		b := s.Open[n-1]
+		return s.errorf(at, "decorator: got '@' inside brackets, want the '%s' of line %d closed before it", s.Text(b), b.Line)
 	}
-	if !at.first {
+	if !at.First {
 		err := textErrorf(s.name, at, noMatMul)
 		err.hint = matMulHint
 		return err
 	}
-	if n := len(s.pending); n > 0 && s.pending[n-1].at.col != at.col {
-		return s.errorf(at, "decorator: got a decorator in column %d, want it in column %d, as the one above", at.col, s.pending[n-1].at.col)
+	if n := len(s.pending); n > 0 && s.pending[n-1].at.Col != at.Col {
+		return s.errorf(at, "decorator: got a decorator in column %d, want it in column %d, as the one above", at.Col, s.pending[n-1].at.Col)
 	}
 	d := &decorator{at: at}
-	for t := s.next(); t.kind != tokNewline; t = s.next() {
-		if t.kind == tokEOF {
-			if n := len(s.open); n > 0 {
-				return s.errorf(s.open[n-1], "decorator: '%s' is not closed", s.text(s.open[n-1]))
+	for t := s.Next(); t.Kind != tokNewline; t = s.Next() {
+		if t.Kind == tokEOF {
+			if n := len(s.Open); n > 0 {
+				return s.errorf(s.Open[n-1], "decorator: '%s' is not closed", s.Text(s.Open[n-1]))
 			}
 			break
 		}
 		if d.end == 0 {
-			d.off, d.line, d.col = t.off, t.line, t.col
+			d.off, d.line, d.col = t.Off, t.Line, t.Col
 		}
-		d.end = t.end
+		d.end = t.End
 	}
 	if d.end == 0 {
 		return s.errorf(at, "decorator: got nothing behind '@', want an expression such as @register")
 	}
-	for i := at.off; i < s.off; i++ {
-		if !isNewline(s.out[i]) {
+	for i := at.Off; i < s.Off; i++ {
+		if !starlex.IsNewline(s.out[i]) {
 			s.out[i] = ' '
 		}
 	}
@@ -131,13 +133,13 @@ func (s *decoratorScan) decorator(at token) error {
 
 // decorated hands the decorators that wait to the def that t begins.
 func (s *decoratorScan) decorated(t token) error {
-	if s.text(t) != "def" {
-		return s.orphan(fmt.Sprintf("%q", s.text(t)))
+	if s.Text(t) != "def" {
+		return s.orphan(fmt.Sprintf("%q", s.Text(t)))
 	}
-	if d := s.pending[0]; d.at.col != t.col {
-		return s.errorf(d.at, "decorator: got a def in column %d under it, want it in column %d too", t.col, d.at.col)
+	if d := s.pending[0]; d.at.Col != t.Col {
+		return s.errorf(d.at, "decorator: got a def in column %d under it, want it in column %d too", t.Col, d.at.Col)
 	}
-	s.found[place{t.line, t.col}] = s.pending
+	s.found[place{t.Line, t.Col}] = s.pending
 	s.pending = nil
 	return nil
 }
@@ -148,7 +150,7 @@ func (s *decoratorScan) orphan(got string) error {
 		return nil
 	}
 	d := s.pending[len(s.pending)-1]
-	return s.errorf(d.at, "decorator @%s: got %s under it, want a def", s.src[d.off:d.end], got)
+	return s.errorf(d.at, "decorator @%s: got %s under it, want a def", s.Src[d.off:d.end], got)
 }
 
 // parse parses the expression at its true position.
@@ -159,7 +161,7 @@ func (d *decorator) parse(name, src string, opts *syntax.FileOptions) error {
 		return err
 	}
 	if t, ok := expr.(*syntax.TupleExpr); ok && !t.Lparen.IsValid() {
-		return textErrorf(name, token{line: d.line, col: d.col}, "decorator: got several expressions, want one")
+		return textErrorf(name, token{Line: d.line, Col: d.col}, "decorator: got several expressions, want one")
 	}
 	d.expr = expr
 	return nil

@@ -7,6 +7,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"github.com/starlarkgs/starlarkgs/internal/starlex"
 )
 
 // TestDecorators runs scripts with decorators that write what happens into a log.
@@ -137,7 +139,7 @@ func FuzzDecorators(f *testing.F) {
 			t.Fatalf("%q became %q: got %d bytes, want %d", src, out, len(out), len(src))
 		}
 		for i := range out {
-			if out[i] != src[i] && (out[i] != ' ' || isNewline(src[i])) {
+			if out[i] != src[i] && (out[i] != ' ' || starlex.IsNewline(src[i])) {
 				t.Fatalf("%q became %q: byte %d changed", src, out, i)
 			}
 		}
@@ -156,8 +158,8 @@ func FuzzDecorators(f *testing.F) {
 func checkPlaces(t *testing.T, src string, file *syntax.File, found map[place][]*decorator) {
 	at := map[place]string{}
 	l := newLexer(src)
-	for tok := l.next(); tok.kind != tokEOF; tok = l.next() {
-		at[place{tok.line, tok.col}] = l.text(tok)
+	for tok := l.Next(); tok.Kind != tokEOF; tok = l.Next() {
+		at[place{tok.Line, tok.Col}] = l.Text(tok)
 	}
 	defs := 0
 	syntax.Walk(file, func(n syntax.Node) bool {

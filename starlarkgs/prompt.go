@@ -8,6 +8,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
+	"github.com/starlarkgs/starlarkgs/internal/starlex"
 )
 
 // Incomplete reports whether the lines typed so far are the beginning of a
@@ -18,15 +19,15 @@ func Incomplete(src string) bool {
 	l := newLexer(src)
 	var first, last token // of the logical line
 	block, waiting := false, false
-	for t := l.next(); t.kind != tokEOF; t = l.next() {
-		if t.kind == tokNewline {
+	for t := l.Next(); t.Kind != tokEOF; t = l.Next() {
+		if t.Kind == tokNewline {
 			continue
 		}
-		if t.first {
+		if t.First {
 			block = block || opensBlock(l, first, last)
 			first = t
-			if t.col == 1 {
-				word := l.text(t)
+			if t.Col == 1 {
+				word := l.Text(t)
 				block = block && (word == "else" || word == "elif")
 				waiting = word == "@" || waiting && word != "def"
 			}
@@ -35,7 +36,7 @@ func Incomplete(src string) bool {
 	}
 	continued := strings.HasSuffix(strings.TrimRight(src, "\r\n"), "\\") && !strings.HasSuffix(src, "\n\n")
 	switch {
-	case len(l.open) > 0 || continued || last.kind == tokString && unclosedTriple(l.text(last)):
+	case len(l.Open) > 0 || continued || last.Kind == tokString && unclosedTriple(l.Text(last)):
 		return true
 	case waiting:
 		return !strings.HasSuffix(strings.ReplaceAll(src, " ", ""), "\n\n")
@@ -45,10 +46,10 @@ func Incomplete(src string) bool {
 
 // opensBlock reports whether a logical line begins a block on the next lines.
 func opensBlock(l *lexer, first, last token) bool {
-	if last.kind != tokOp || l.text(last) != ":" {
+	if last.Kind != tokOp || l.Text(last) != ":" {
 		return false
 	}
-	switch l.text(first) {
+	switch l.Text(first) {
 	case "def", "if", "elif", "else", "for", "while":
 		return true
 	}
@@ -58,7 +59,7 @@ func opensBlock(l *lexer, first, last token) bool {
 // unclosedTriple reports whether a literal in triple quotes lacks its end.
 func unclosedTriple(s string) bool {
 	s = strings.TrimLeft(s, "rb")
-	_, closed := stringLen(s)
+	_, closed := starlex.StringLen(s)
 	return !closed && (strings.HasPrefix(s, `"""`) || strings.HasPrefix(s, "'''"))
 }
 

@@ -53,20 +53,20 @@ func newSyntaxContext(src string, e syntax.Error) *syntaxContext {
 	line, col := int(e.Pos.Line), int(e.Pos.Col)
 	l := newLexer(src)
 	for {
-		open := l.open
-		t := l.next()
+		open := l.Open
+		t := l.Next()
 		c.toks = append(c.toks, t)
-		start := t.line == line && t.col == col
-		end := t.endLine == line && t.endCol == col
-		past := t.line > line || t.line == line && t.col > col
-		if atEnd && end || !atEnd && start || t.kind == tokEOF || past {
+		start := t.Line == line && t.Col == col
+		end := t.EndLine == line && t.EndCol == col
+		past := t.Line > line || t.Line == line && t.Col > col
+		if atEnd && end || !atEnd && start || t.Kind == tokEOF || past {
 			c.i = len(c.toks) - 1
 			c.open = slices.Clone(open)
 			break
 		}
 	}
 	for range 3 { // what follows
-		c.toks = append(c.toks, l.next())
+		c.toks = append(c.toks, l.Next())
 	}
 	return c
 }
@@ -75,16 +75,16 @@ func newSyntaxContext(src string, e syntax.Error) *syntaxContext {
 // it; behind the last one when a line or the file ends too early.
 func (c *syntaxContext) position(was syntax.Position, back int) syntax.Position {
 	t := c.toks[max(c.i-back, 0)]
-	line, col := t.line, t.col
-	if t.kind == tokNewline || t.kind == tokEOF {
+	line, col := t.Line, t.Col
+	if t.Kind == tokNewline || t.Kind == tokEOF {
 		if c.i == 0 {
 			return was
 		}
 		prev := c.toks[c.i-1]
-		if prev.kind == tokNewline && c.i > 1 {
+		if prev.Kind == tokNewline && c.i > 1 {
 			prev = c.toks[c.i-2]
 		}
-		line, col = prev.endLine, prev.endCol
+		line, col = prev.EndLine, prev.EndCol
 	}
 	name := was.Filename()
 	return syntax.MakePosition(&name, int32(line), int32(col))
@@ -93,14 +93,14 @@ func (c *syntaxContext) position(was syntax.Position, back int) syntax.Position 
 // text returns the text of the token k places from the offending one.
 func (c *syntaxContext) text(k int) string {
 	if i := c.i + k; i >= 0 && i < len(c.toks) {
-		return c.src[c.toks[i].off:c.toks[i].end]
+		return c.src[c.toks[i].Off:c.toks[i].End]
 	}
 	return ""
 }
 
 func (c *syntaxContext) kind(k int) tokenKind {
 	if i := c.i + k; i >= 0 && i < len(c.toks) {
-		return c.toks[i].kind
+		return c.toks[i].Kind
 	}
 	return tokEOF
 }
@@ -108,13 +108,13 @@ func (c *syntaxContext) kind(k int) tokenKind {
 // touching reports whether no space stands before the token k places on.
 func (c *syntaxContext) touching(k int) bool {
 	i := c.i + k
-	return i > 0 && i < len(c.toks) && c.toks[i-1].end == c.toks[i].off
+	return i > 0 && i < len(c.toks) && c.toks[i-1].End == c.toks[i].Off
 }
 
 // inside returns the innermost open bracket.
 func (c *syntaxContext) inside() string {
 	if n := len(c.open); n > 0 {
-		return c.src[c.open[n-1].off:c.open[n-1].end]
+		return c.src[c.open[n-1].Off:c.open[n-1].End]
 	}
 	return ""
 }
@@ -122,7 +122,7 @@ func (c *syntaxContext) inside() string {
 // statement returns the first token of the logical line.
 func (c *syntaxContext) statement() string {
 	for k := 0; c.i+k >= 0; k-- {
-		if c.toks[c.i+k].first {
+		if c.toks[c.i+k].First {
 			return c.text(k)
 		}
 	}
@@ -132,8 +132,8 @@ func (c *syntaxContext) statement() string {
 // unclosed tells of a bracket of an earlier line that is likely the reason.
 func (c *syntaxContext) unclosed() string {
 	t := c.toks[c.i]
-	if n := len(c.open); n > 0 && c.open[n-1].line < t.line && (t.lineFirst || t.kind == tokEOF) {
-		return "the '" + c.inside() + "' of line " + strconv.Itoa(c.open[n-1].line) + " is not closed"
+	if n := len(c.open); n > 0 && c.open[n-1].Line < t.Line && (t.LineFirst || t.Kind == tokEOF) {
+		return "the '" + c.inside() + "' of line " + strconv.Itoa(c.open[n-1].Line) + " is not closed"
 	}
 	return ""
 }

@@ -27,41 +27,41 @@ type textError struct {
 func (e *textError) Error() string { return fmt.Sprintf("%s: %s", e.pos, e.msg) }
 
 func textErrorf(name string, t token, format string, args ...any) *textError {
-	return &textError{pos: syntax.MakePosition(&name, int32(t.line), int32(t.col)), msg: fmt.Sprintf(format, args...)}
+	return &textError{pos: syntax.MakePosition(&name, int32(t.Line), int32(t.Col)), msg: fmt.Sprintf(format, args...)}
 }
 
 // checkSize refuses what would take the parser too long or too deep.
 func checkSize(name, src string) error {
 	if len(src) > maxSource {
-		return textErrorf(name, token{line: 1, col: 1}, "script: got %s bytes, want at most %s", count(len(src)), count(maxSource))
+		return textErrorf(name, token{Line: 1, Col: 1}, "script: got %s bytes, want at most %s", count(len(src)), count(maxSource))
 	}
 	if i := badByte(src); i >= 0 {
 		l := newLexer(src)
-		l.to(i)
-		return textErrorf(name, token{line: l.line, col: l.col}, "script: got the byte 0x%02x, want text in UTF-8", src[i])
+		l.To(i)
+		return textErrorf(name, token{Line: l.Line, Col: l.Col}, "script: got the byte 0x%02x, want text in UTF-8", src[i])
 	}
 	if len(src) < maxElif { // too short for any of it
 		return nil
 	}
 	l := newLexer(src)
 	elif, parts := 0, []int{0} // parts since the last comma, for each open bracket
-	for t := l.next(); t.kind != tokEOF; t = l.next() {
+	for t := l.Next(); t.Kind != tokEOF; t = l.Next() {
 		last := len(parts) - 1
-		if len(l.open) < last {
+		if len(l.Open) < last {
 			parts = parts[:last] // what the bracket held counts on its own
 			continue
 		}
-		if t.kind == tokNewline || l.src[t.off] == ',' || l.src[t.off] == ';' {
+		if t.Kind == tokNewline || l.Src[t.Off] == ',' || l.Src[t.Off] == ';' {
 			parts[last] = 0
 			continue
 		}
 		if parts[last]++; parts[last] > maxParts {
 			return textErrorf(name, t, "expression: got more than %s parts, want fewer: split it into several statements", count(maxParts))
 		}
-		if len(l.open) > last {
+		if len(l.Open) > last {
 			parts = append(parts, 0)
 		}
-		if t.kind == tokName && l.text(t) == "elif" {
+		if t.Kind == tokName && l.Text(t) == "elif" {
 			if elif++; elif > maxElif {
 				return textErrorf(name, t, "script: got more than %s elif branches, want fewer: use a dict", count(maxElif))
 			}
@@ -97,13 +97,13 @@ func (h *Host) lineOf(pos syntax.Position) string {
 		return ""
 	}
 	l := newLexer(src)
-	for l.off < len(src) && l.line < int(pos.Line) {
-		l.advance()
+	for l.Off < len(src) && l.Line < int(pos.Line) {
+		l.Advance()
 	}
-	if l.line < int(pos.Line) {
+	if l.Line < int(pos.Line) {
 		return ""
 	}
-	rest := src[l.off:]
+	rest := src[l.Off:]
 	if i := strings.IndexAny(rest, "\r\n"); i >= 0 {
 		rest = rest[:i]
 	}

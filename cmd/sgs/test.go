@@ -189,7 +189,7 @@ func (a *app) testFile(ctx context.Context, file string, only *regexp.Regexp, f 
 	}
 	var globals starlark.StringDict
 	load := timed("(load)", func() (err error) {
-		globals, err = h.LoadFile(ctx, file, nil)
+		globals, err = h.Load(ctx, file, nil)
 		return err
 	})
 	if !load.Passed {
