@@ -3,6 +3,7 @@ module github.com/starlarkgs/starlarkgs
 go 1.26.0
 
 require (
+	github.com/bazelbuild/buildtools v0.0.0-20260904073137-eaa4d125b423
 	github.com/chzyer/readline v1.5.1
 	github.com/creack/pty v1.1.24
 	github.com/spf13/cobra v1.10.2

@@ -53,6 +53,19 @@ func parse(name, src string, opts *syntax.FileOptions) (*syntax.File, error) {
 	return file, nil
 }
 
+// Parse reads a script as the host does, decorators included, for tools that look
+// at its syntax tree. Its error is an *Error.
+func Parse(name, src string) (*syntax.File, error) {
+	src = strings.TrimPrefix(src, byteOrderMark)
+	file, err := parse(name, src, dialect)
+	if err != nil {
+		h := New(Options{})
+		h.sources[name] = src
+		return nil, h.wrap(err)
+	}
+	return file, nil
+}
+
 // findDecorators returns the text with the decorators blanked, so that every
 // other character keeps its place, and the decorators of each def by the place
 // of the def.

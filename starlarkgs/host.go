@@ -171,9 +171,12 @@ func (h *Host) Call(ctx context.Context, fn starlark.Value, args ...starlark.Val
 	return out, err
 }
 
+// byteOrderMark is what some editors begin a file with.
+const byteOrderMark = "\ufeff"
+
 // exec compiles and runs one file in a thread.
 func (h *Host) exec(t *starlark.Thread, src source, text string) (starlark.StringDict, error) {
-	text = strings.TrimPrefix(text, "\ufeff") // some editors begin a file with it
+	text = strings.TrimPrefix(text, byteOrderMark)
 	h.sources[src.name] = text
 	file, err := parse(src.name, text, dialect)
 	if err != nil {

@@ -2,7 +2,6 @@ package base
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
+	"github.com/starlarkgs/starlarkgs/internal/atomicfile"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 )
 
@@ -84,31 +84,5 @@ func writeText(c *builtin.Call) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, replaceFile(allowed, text)
-}
-
-// replaceFile writes a new file beside the old one and renames it, so that
-// nobody ever sees half of it. A link is followed, permissions are kept.
-func replaceFile(path, text string) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() {
-			return &fs.PathError{Op: "write", Path: path, Err: errors.New("got no regular file")}
-		}
-		mode = info.Mode().Perm()
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".sgs-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // does nothing once renamed
-	_, err = io.WriteString(tmp, text)
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return starlark.None, atomicfile.Replace(allowed, []byte(text))
 }

@@ -43,7 +43,7 @@ type app struct {
 
 // commands lists the sub-commands in the order in which help shows them.
 var commands = []func(*app) *cobra.Command{
-	newRun, newRepl, newTest, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newVersion, newRoundtrip,
+	newRun, newRepl, newTest, newFmt, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newVersion, newRoundtrip,
 }
 
 // gcPercent lets the heap grow to four times what is in use before the collector
@@ -147,6 +147,9 @@ func (a *app) report(err error) int {
 	var script *starlarkgs.Error
 	if errors.As(err, &script) {
 		fmt.Fprintln(a.stderr, script.Error())
+		if own, ok := err.(*statusError); ok {
+			return own.status
+		}
 		return exitBad
 	}
 	status := statusOf(err)
