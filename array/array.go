@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // maxBytes is more than any machine gives one array, and less than what makes
@@ -130,7 +131,9 @@ func Make(dt DType, shape []int) (*Array, error) {
 	return fresh(dt, shape, &buffer{bytes: alignedBytes(size)}), nil
 }
 
-// alignedBytes returns zeroed memory aligned for every element type.
+// AlignedBytes returns zeroed memory aligned for every element type.
+func AlignedBytes(n int) []byte { return alignedBytes(n) }
+
 func alignedBytes(n int) []byte {
 	words := make([]complex128, (n+15)/16)
 	return sliceBytes(words)[:n:n]
@@ -251,6 +254,12 @@ func (a *Array) Load() error {
 	b.bytes = data
 	b.unread.Store(false)
 	return nil
+}
+
+// Base returns the address at which the memory of the elements begins, by which
+// arrays of one memory are known; 0 for strings and for what is not in memory.
+func (a *Array) Base() uintptr {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(a.buf.bytes)))
 }
 
 // Source returns where the bytes lie, as long as the array is the whole of it

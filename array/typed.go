@@ -116,8 +116,10 @@ func trueBools(raw []byte) []byte {
 	return raw
 }
 
-// typed returns packed bytes as elements: the same memory where that is aligned
-// for T, else a copy.
+// typed returns packed bytes as elements: the same memory where the processor
+// reads them there, else a copy. Files hold weights at any address; elements of
+// 8 bytes and more are left to copies, since assembly of other packages may
+// count on their alignment.
 func typed[T Elem](raw []byte) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
@@ -125,7 +127,7 @@ func typed[T Elem](raw []byte) []T {
 		return []T{}
 	}
 	p := unsafe.Pointer(unsafe.SliceData(raw))
-	if uintptr(p)%unsafe.Alignof(zero) == 0 {
+	if uintptr(p)%unsafe.Alignof(zero) == 0 || ReadsUnaligned && size <= 4 {
 		return unsafe.Slice((*T)(p), len(raw)/size)
 	}
 	out := make([]T, len(raw)/size)

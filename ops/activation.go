@@ -7,13 +7,6 @@ import (
 	"github.com/starlarkgs/starlarkgs/internal/par"
 )
 
-func relu32(x float32) float32 {
-	if x < 0 {
-		return 0
-	}
-	return x
-}
-
 func sigmoid(x float64) float64 {
 	if x >= 0 {
 		return 1 / (1 + math.Exp(-x))
@@ -22,28 +15,28 @@ func sigmoid(x float64) float64 {
 	return e / (1 + e)
 }
 
-// withAlpha makes an activation of parameters that the attributes give, with
-// the defaults that apply where the schema gives none.
-func withAlpha(alpha, beta float32, f func(x, alpha, beta float64) float64) func(*Call) error {
+// withAlpha makes an activation of a parameter that an attribute gives, with the
+// default that applies where the schema gives none.
+func withAlpha(alpha float32, f func(x, alpha float64) float64) func(*Call) error {
 	return func(c *Call) error {
-		a, b := float64(c.FloatOr("alpha", alpha)), float64(c.FloatOr("beta", beta))
-		return float(func(x float64) float64 { return f(x, a, b) })(c)
+		a := float64(c.FloatOr("alpha", alpha))
+		return float(func(x float64) float64 { return f(x, a) })(c)
 	}
 }
 
 func leakyRelu(c *Call) error {
 	alpha := c.FloatOr("alpha", 0.01)
-	return unary(func(x float32) float32 {
-		if x < 0 {
-			return x * alpha
-		}
-		return x
-	}, func(x float64) float64 {
+	return fast(leakyLoop(alpha), func(x float64) float64 {
 		if x < 0 {
 			return x * float64(alpha)
 		}
 		return x
 	}, nil)(c)
+}
+
+func hardSigmoid(c *Call) error {
+	alpha, beta := float64(c.FloatOr("alpha", 0.2)), float64(c.FloatOr("beta", 0.5))
+	return fast(hardSigmoidLoop(alpha, beta), func(x float64) float64 { return max(0, min(1, alpha*x+beta)) }, nil)(c)
 }
 
 func softplus(x float64) float64 { return math.Log1p(math.Exp(-math.Abs(x))) + max(x, 0) }
@@ -226,8 +219,7 @@ func clip(c *Call) error {
 		}
 		*l.to = x[0]
 	}
-	l32, m32 := float32(least), float32(most)
-	return unary(func(x float32) float32 { return min(max(x, l32), m32) }, func(x float64) float64 { return min(max(x, least), most) }, nil)(c)
+	return fast(clipLoop(float32(least), float32(most)), func(x float64) float64 { return min(max(x, least), most) }, nil)(c)
 }
 
 func clipInts(c *Call, a, lo, hi *array.Array) error {
@@ -300,21 +292,21 @@ func ones(n int) []int {
 }
 
 var activationOps = []Op{
-	{Name: "Relu", Since: 1, Infer: inferSame, Eval: unary(relu32, func(x float64) float64 { return max(x, 0) }, func(x int64) int64 { return max(x, 0) })},
+	{Name: "Relu", Since: 1, Infer: inferSame, Eval: fast(reluLoop, func(x float64) float64 { return max(x, 0) }, func(x int64) int64 { return max(x, 0) })},
 	{Name: "Sigmoid", Since: 1, Infer: inferSame, Eval: float(sigmoid)},
 	{Name: "Tanh", Since: 1, Infer: inferSame, Eval: float(math.Tanh)},
 	{Name: "LeakyRelu", Since: 1, Infer: inferSame, Eval: leakyRelu},
-	{Name: "HardSigmoid", Since: 1, Infer: inferSame, Eval: withAlpha(0.2, 0.5, func(x, a, b float64) float64 { return max(0, min(1, a*x+b)) })},
-	{Name: "HardSwish", Since: 14, Infer: inferSame, Eval: float(func(x float64) float64 { return x * max(0, min(1, x/6+0.5)) })},
-	{Name: "Elu", Since: 1, Infer: inferSame, Eval: withAlpha(1, 0, func(x, a, _ float64) float64 {
+	{Name: "HardSigmoid", Since: 1, Infer: inferSame, Eval: hardSigmoid},
+	{Name: "HardSwish", Since: 14, Infer: inferSame, Eval: fast(hardSwishLoop, func(x float64) float64 { return x * max(0, min(1, x/6+0.5)) }, nil)},
+	{Name: "Elu", Since: 1, Infer: inferSame, Eval: withAlpha(1, func(x, a float64) float64 {
 		if x < 0 {
 			return a * math.Expm1(x)
 		}
 		return x
 	})},
-	{Name: "Celu", Since: 12, Infer: inferSame, Eval: withAlpha(1, 0, func(x, a, _ float64) float64 { return max(0, x) + min(0, a*math.Expm1(x/a)) })},
+	{Name: "Celu", Since: 12, Infer: inferSame, Eval: withAlpha(1, func(x, a float64) float64 { return max(0, x) + min(0, a*math.Expm1(x/a)) })},
 	{Name: "Selu", Since: 1, Infer: inferSame, Eval: selu},
-	{Name: "ThresholdedRelu", Since: 10, Infer: inferSame, Eval: withAlpha(1, 0, func(x, a, _ float64) float64 {
+	{Name: "ThresholdedRelu", Since: 10, Infer: inferSame, Eval: withAlpha(1, func(x, a float64) float64 {
 		if x > a {
 			return x
 		}
@@ -323,7 +315,7 @@ var activationOps = []Op{
 	{Name: "Softplus", Since: 1, Infer: inferSame, Eval: float(softplus)},
 	{Name: "Softsign", Since: 1, Infer: inferSame, Eval: float(func(x float64) float64 { return x / (1 + math.Abs(x)) })},
 	{Name: "Mish", Since: 18, Infer: inferSame, Eval: float(func(x float64) float64 { return x * math.Tanh(softplus(x)) })},
-	{Name: "Swish", Since: 24, Infer: inferSame, Eval: withAlpha(1, 0, func(x, a, _ float64) float64 { return x * sigmoid(a*x) })},
+	{Name: "Swish", Since: 24, Infer: inferSame, Eval: withAlpha(1, func(x, a float64) float64 { return x * sigmoid(a*x) })},
 	{Name: "Gelu", Since: 20, Infer: inferSame, Eval: gelu},
 	{Name: "Shrink", Since: 9, Infer: inferSame, Eval: shrink},
 	{Name: "PRelu", Since: 1, Infer: inferSame, Eval: prelu},

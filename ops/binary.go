@@ -141,54 +141,6 @@ func zipNew[A any, O array.Elem](c *Call, a, b []A, shapeA, shapeB, shape []int,
 	return out, nil
 }
 
-func addRows(a, b, out []float32) {
-	switch {
-	case len(b) == 1:
-		y := b[0]
-		for i, x := range spread(a, len(out)) {
-			out[i] = x + y
-		}
-	case len(a) == 1:
-		addRows(b, a, out)
-	default:
-		b = b[:len(a)]
-		out = out[:len(a)]
-		for i, x := range a {
-			out[i] = x + b[i]
-		}
-	}
-}
-
-func mulRows(a, b, out []float32) {
-	switch {
-	case len(b) == 1:
-		y := b[0]
-		for i, x := range spread(a, len(out)) {
-			out[i] = x * y
-		}
-	case len(a) == 1:
-		mulRows(b, a, out)
-	default:
-		b = b[:len(a)]
-		out = out[:len(a)]
-		for i, x := range a {
-			out[i] = x * b[i]
-		}
-	}
-}
-
-// spread repeats a single element, so that a loop over rows stays plain.
-func spread(a []float32, n int) []float32 {
-	if len(a) == n {
-		return a
-	}
-	out := make([]float32, n)
-	for i := range out {
-		out[i] = a[0]
-	}
-	return out
-}
-
 // divInt divides, truncating as C; by zero it gives zero, where the standard
 // leaves the result open.
 func divInt(x, y int64) int64 {
@@ -247,6 +199,11 @@ func pow(c *Call) error {
 			return err
 		}
 		c.Out[0], err = out.Cast(a.DType())
+		return err
+	}
+	if a.DType() == array.Float32 && b.Size() == 1 && b.At(0) == float32(2) {
+		x := array.Data[float32](a)
+		c.Out[0], err = zipNew(c, x, x, a.Shape(), a.Shape(), shape, mulLoop)
 		return err
 	}
 	x, err := a.Float64s()
@@ -565,16 +522,16 @@ func inferWhere(c *Infer) error {
 }
 
 var (
-	addArith = arith{rows32: addRows, f64: func(x, y float64) float64 { return x + y }, i64: func(x, y int64) int64 { return x + y }, u64: func(x, y uint64) uint64 { return x + y }}
-	maxArith = arith{f32: func(x, y float32) float32 { return max(x, y) }, f64: func(x, y float64) float64 { return max(x, y) }, i64: func(x, y int64) int64 { return max(x, y) }, u64: func(x, y uint64) uint64 { return max(x, y) }}
-	minArith = arith{f32: func(x, y float32) float32 { return min(x, y) }, f64: func(x, y float64) float64 { return min(x, y) }, i64: func(x, y int64) int64 { return min(x, y) }, u64: func(x, y uint64) uint64 { return min(x, y) }}
+	addArith = arith{rows32: rows32(addLoop), f64: func(x, y float64) float64 { return x + y }, i64: func(x, y int64) int64 { return x + y }, u64: func(x, y uint64) uint64 { return x + y }}
+	maxArith = arith{rows32: rows32(maxLoop), f64: func(x, y float64) float64 { return max(x, y) }, i64: func(x, y int64) int64 { return max(x, y) }, u64: func(x, y uint64) uint64 { return max(x, y) }}
+	minArith = arith{rows32: rows32(minLoop), f64: func(x, y float64) float64 { return min(x, y) }, i64: func(x, y int64) int64 { return min(x, y) }, u64: func(x, y uint64) uint64 { return min(x, y) }}
 )
 
 var binaryOps = []Op{
 	{Name: "Add", Since: 1, Infer: inferBinary(sym.Expr.Add), Eval: elementwise(addArith)},
-	{Name: "Sub", Since: 1, Infer: inferBinary(sym.Expr.Sub), Eval: elementwise(arith{f32: func(x, y float32) float32 { return x - y }, f64: func(x, y float64) float64 { return x - y }, i64: func(x, y int64) int64 { return x - y }, u64: func(x, y uint64) uint64 { return x - y }})},
-	{Name: "Mul", Since: 1, Infer: inferBinary(sym.Expr.Mul), Eval: elementwise(arith{rows32: mulRows, f64: func(x, y float64) float64 { return x * y }, i64: func(x, y int64) int64 { return x * y }, u64: func(x, y uint64) uint64 { return x * y }})},
-	{Name: "Div", Since: 1, Infer: inferBinary(symDiv), Eval: elementwise(arith{f32: func(x, y float32) float32 { return x / y }, f64: func(x, y float64) float64 { return x / y }, i64: divInt, u64: divUint})},
+	{Name: "Sub", Since: 1, Infer: inferBinary(sym.Expr.Sub), Eval: elementwise(arith{rows32: rows32(subLoop), f64: func(x, y float64) float64 { return x - y }, i64: func(x, y int64) int64 { return x - y }, u64: func(x, y uint64) uint64 { return x - y }})},
+	{Name: "Mul", Since: 1, Infer: inferBinary(sym.Expr.Mul), Eval: elementwise(arith{rows32: rows32(mulLoop), f64: func(x, y float64) float64 { return x * y }, i64: func(x, y int64) int64 { return x * y }, u64: func(x, y uint64) uint64 { return x * y }})},
+	{Name: "Div", Since: 1, Infer: inferBinary(symDiv), Eval: elementwise(arith{rows32: rows32(divLoop), f64: func(x, y float64) float64 { return x / y }, i64: divInt, u64: divUint})},
 	{Name: "Pow", Since: 1, Infer: inferBinary(nil), Eval: pow},
 	{Name: "Mod", Since: 10, Infer: inferBinary(nil), Eval: mod},
 	{Name: "Max", Since: 1, Infer: inferVariadic(sym.Expr.Max), Eval: variadic(maxArith, nil)},

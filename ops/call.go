@@ -120,6 +120,9 @@ type Call struct {
 	// Budget bounds what the kernel may allocate; nil means no bound but the
 	// address space.
 	Budget *Budget
+	// Alloc, when set, returns zeroed memory of n bytes, aligned for every type,
+	// or nil to leave it to Go.
+	Alloc func(n int) []byte
 	// Seed is what random operators without a seed attribute draw from.
 	Seed uint64
 }
@@ -176,11 +179,20 @@ func (c *Call) Make(dt array.DType, shape []int) (*array.Array, error) {
 	if err := c.CheckSize(dt, shape); err != nil {
 		return nil, err
 	}
-	a, err := array.Make(dt, shape)
+	a, err := c.allocated(dt, shape)
 	if err != nil {
 		return nil, c.Errorf("%w", err)
 	}
 	return a, nil
+}
+
+func (c *Call) allocated(dt array.DType, shape []int) (*array.Array, error) {
+	if c.Alloc != nil && dt != array.String {
+		if mem := c.Alloc((sizeOf(shape)*dt.Bits() + 7) / 8); mem != nil {
+			return array.FromBytes(dt, shape, mem)
+		}
+	}
+	return array.Make(dt, shape)
 }
 
 // CheckSize fails when an array of that type and shape can't be, or is over

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/gemm"
 	"github.com/starlarkgs/starlarkgs/internal/par"
 	"github.com/starlarkgs/starlarkgs/ops/sym"
 )
@@ -92,8 +93,9 @@ func convBias(c *Call, n int) ([]float32, error) {
 	return array.Data[float32](b), nil
 }
 
-// convolve picks the loop: plain products for 1×1 kernels, a direct loop where
-// every group has one channel, else unrolled patches and a matrix product.
+// convolve picks the loop: a direct one where every group has one channel, else
+// a product of the weights and the patches of the input, which for 1×1 kernels
+// are the input itself. dst is zero.
 func convolve(cs *convShape, x, w, bias, out []float32) {
 	if cs.outSize == 0 {
 		return
@@ -103,30 +105,24 @@ func convolve(cs *convShape, x, w, bias, out []float32) {
 		depthwise(cs, x, w, bias, out)
 		return
 	}
-	groups := cs.batch * cs.group
 	outG := cs.outC / cs.group
 	k := perGroup * cs.kernel
 	pointwise := cs.kernel == 1 && cs.outSize == cs.inSize && plain(cs)
-	var patches []float32
-	if !pointwise {
-		patches = make([]float32, k*cs.outSize)
-	}
-	for g := range groups {
-		src := x[g*perGroup*cs.inSize : (g+1)*perGroup*cs.inSize]
-		dst := out[g*outG*cs.outSize : (g+1)*outG*cs.outSize]
-		wg := w[g%cs.group*outG*k : (g%cs.group+1)*outG*k]
-		beta := float32(0)
-		if bias != nil {
-			beta = 1
-			fillBias(dst, bias[g%cs.group*outG:], outG, cs.outSize)
+	par.For(cs.batch*cs.group, max(1, rowGrain*16/max(1, outG*k*cs.outSize)), func(lo, hi int) {
+		for g := lo; g < hi; g++ {
+			src := x[g*perGroup*cs.inSize : (g+1)*perGroup*cs.inSize]
+			dst := out[g*outG*cs.outSize : (g+1)*outG*cs.outSize]
+			wg := w[g%cs.group*outG*k : (g%cs.group+1)*outG*k]
+			if bias != nil {
+				fillBias(dst, bias[g%cs.group*outG:], outG, cs.outSize)
+			}
+			patches := gemm.RowsOf(src, cs.inSize)
+			if !pointwise {
+				patches = cs.patches(src)
+			}
+			gemm.Add(outG, cs.outSize, k, wg, patches, dst)
 		}
-		if pointwise {
-			gemm32(false, false, outG, cs.outSize, k, 1, wg, src, beta, dst)
-			continue
-		}
-		unroll(cs, perGroup, src, patches)
-		gemm32(false, false, outG, cs.outSize, k, 1, wg, patches, beta, dst)
-	}
+	})
 }
 
 func plain(cs *convShape) bool {
@@ -147,41 +143,53 @@ func fillBias(dst, bias []float32, channels, n int) {
 	}
 }
 
-// unroll lays out, for each element of the kernel and each channel, what it
-// meets at every output position; zero in the padding.
-func unroll(cs *convShape, channels int, src, patches []float32) {
-	rank := len(cs.in)
-	last := rank - 1
-	rows := cs.outSize / cs.out[last]
-	par.For(channels*cs.kernel, max(1, rowGrain/cs.outSize), func(lo, hi int) {
-		kpos, opos := make([]int, rank), make([]int, rank)
-		for r := lo; r < hi; r++ {
-			ch, rest := r/cs.kernel, r%cs.kernel
-			for i := last; i >= 0; i-- {
-				kpos[i] = rest % cs.w.kernel[i]
-				rest /= cs.w.kernel[i]
-			}
-			dst := patches[r*cs.outSize : (r+1)*cs.outSize]
-			for row := range rows {
-				base, ok, q := 0, true, row
-				for i := last - 1; i >= 0; i-- {
-					opos[i] = q % cs.out[i]
-					q /= cs.out[i]
-				}
-				for i := range last {
-					p := opos[i]*cs.w.strides[i] + kpos[i]*cs.w.dilations[i] - cs.w.before[i]
-					ok = ok && p >= 0 && p < cs.in[i]
-					base = base*cs.in[i] + p
-				}
-				line := dst[row*cs.out[last] : (row+1)*cs.out[last]]
-				if !ok {
-					clear(line)
-					continue
-				}
-				copyLine(line, src[ch*cs.inSize:], base*cs.in[last], cs.in[last], kpos[last]*cs.w.dilations[last]-cs.w.before[last], cs.w.strides[last])
-			}
+// patches returns, as the rows of a matrix, what each element of the kernel and
+// each channel meets at every output position; zero in the padding.
+func (cs *convShape) patches(src []float32) gemm.Rows {
+	last := len(cs.in) - 1
+	width := cs.out[last]
+	return func(p, lo, hi int, buf []float32) []float32 {
+		var store [8]int // of few axes no memory is allocated
+		kpos := append(store[:0], cs.in...)
+		rest := p % cs.kernel
+		for i := last; i >= 0; i-- {
+			kpos[i] = rest % cs.w.kernel[i]
+			rest /= cs.w.kernel[i]
 		}
-	})
+		plane := src[p/cs.kernel*cs.inSize:][:cs.inSize]
+		shift := kpos[last]*cs.w.dilations[last] - cs.w.before[last]
+		row, col := lo/width, lo%width
+		for at := lo; at < hi; row, col = row+1, 0 {
+			line := buf[at-lo : at-lo+min(width-col, hi-at)]
+			if base, ok := cs.source(row, kpos); ok {
+				copyLine(line, plane, base*cs.in[last], cs.in[last], shift+col*cs.w.strides[last], cs.w.strides[last])
+			} else {
+				clear(line)
+			}
+			at += len(line)
+		}
+		return buf[:hi-lo]
+	}
+}
+
+// source returns the row of the input that a row of the output meets, at a
+// position of the kernel; false in the padding.
+func (cs *convShape) source(row int, kpos []int) (base int, ok bool) {
+	step := 1
+	for i := len(cs.in) - 2; i >= 0; i-- {
+		at := row
+		if i > 0 { // divisions take longer than the rest
+			at = row % cs.out[i]
+			row /= cs.out[i]
+		}
+		p := at*cs.w.strides[i] + kpos[i]*cs.w.dilations[i] - cs.w.before[i]
+		if p < 0 || p >= cs.in[i] {
+			return 0, false
+		}
+		base += p * step
+		step *= cs.in[i]
+	}
+	return base, true
 }
 
 // copyLine fills line[i] = src[base + i·stride + shift] where that lies in the
@@ -206,67 +214,83 @@ func copyLine(line, src []float32, base, n, shift, stride int) {
 	}
 }
 
-// depthwise convolves each channel with kernels of its own.
+// depthwise convolves each channel with kernels of its own, row by row.
 func depthwise(cs *convShape, x, w, bias, out []float32) {
 	mult := cs.outC / cs.group
-	h, wd := cs.in[0], cs.in[1]
-	oh, ow := cs.out[0], cs.out[1]
-	kh, kw := cs.w.kernel[0], cs.w.kernel[1]
 	par.For(cs.batch*cs.outC, max(1, rowGrain/(cs.outSize*cs.kernel)), func(lo, hi int) {
+		phases := make([]float32, cs.in[1]+cs.w.strides[1])
 		for ch := lo; ch < hi; ch++ {
 			oc := ch % cs.outC
 			src := x[(ch/cs.outC*cs.inC+oc/mult)*cs.inSize:][:cs.inSize]
-			ker := w[oc*cs.kernel:][:cs.kernel]
-			dst := out[ch*cs.outSize:][:cs.outSize]
 			b := float32(0)
 			if bias != nil {
 				b = bias[oc]
 			}
-			for i := range dst {
-				dst[i] = b
-			}
-			for ky := range kh {
-				for kx := range kw {
-					v := ker[ky*kw+kx]
-					shift := kx*cs.w.dilations[1] - cs.w.before[1]
-					for oy := range oh {
-						y := oy*cs.w.strides[0] + ky*cs.w.dilations[0] - cs.w.before[0]
-						if y < 0 || y >= h {
-							continue
-						}
-						addScaledLine(dst[oy*ow:(oy+1)*ow], src[y*wd:(y+1)*wd], v, shift, cs.w.strides[1])
-					}
-				}
-			}
+			depthwisePlane(cs, src, w[oc*cs.kernel:][:cs.kernel], b, out[ch*cs.outSize:][:cs.outSize], phases)
 		}
 	})
 }
 
-// addScaledLine adds v·src[i·stride + shift] to line[i] where that lies in src.
-func addScaledLine(line, src []float32, v float32, shift, stride int) {
+func depthwisePlane(cs *convShape, src, ker []float32, bias float32, dst, phases []float32) {
+	h, wd, ow := cs.in[0], cs.in[1], cs.out[1]
+	stride := cs.w.strides[1]
+	for oy := range cs.out[0] {
+		line := dst[oy*ow : (oy+1)*ow]
+		for i := range line {
+			line[i] = bias
+		}
+		for ky := range cs.w.kernel[0] {
+			y := oy*cs.w.strides[0] + ky*cs.w.dilations[0] - cs.w.before[0]
+			if y < 0 || y >= h {
+				continue
+			}
+			row := src[y*wd : (y+1)*wd]
+			if stride > 1 {
+				row = deinterleave(phases, row, stride)
+			}
+			for kx := range cs.w.kernel[1] {
+				addScaledLine(line, row, ker[ky*cs.w.kernel[1]+kx], kx*cs.w.dilations[1]-cs.w.before[1], stride, wd)
+			}
+		}
+	}
+}
+
+// deinterleave sorts a row by the remainder of the position by stride, so that
+// what one element of a kernel meets lies side by side. Each part is as long as
+// the longest: phase r begins at r·⌈len(row)/stride⌉.
+func deinterleave(phases, row []float32, stride int) []float32 {
+	n := (len(row) + stride - 1) / stride
+	if len(phases) < n*stride {
+		phases = make([]float32, n*stride)
+	}
+	for r := range min(stride, len(row)) {
+		part := phases[r*n:]
+		for i, p := 0, r; p < len(row); i, p = i+1, p+stride {
+			part[i] = row[p]
+		}
+	}
+	return phases
+}
+
+// addScaledLine adds v times what a row of n elements has at i·stride + shift to
+// line[i], where that lies in the row. The row is deinterleaved for a stride over 1.
+func addScaledLine(line, row []float32, v float32, shift, stride, n int) {
 	lo := 0
 	if shift < 0 {
 		lo = (-shift + stride - 1) / stride
 	}
-	hi := len(line)
-	if rest := len(src) - 1 - shift; rest < 0 {
+	if n-1-shift < 0 {
 		return
-	} else if rest/stride+1 < hi {
-		hi = rest/stride + 1
 	}
+	hi := min(len(line), (n-1-shift)/stride+1)
 	if lo >= hi {
 		return
 	}
-	if stride == 1 {
-		part := src[lo+shift : hi+shift]
-		for i, s := range part {
-			line[lo+i] += v * s
-		}
-		return
+	first := lo*stride + shift
+	if stride > 1 {
+		first = first%stride*((n+stride-1)/stride) + first/stride
 	}
-	for i := lo; i < hi; i++ {
-		line[i] += v * src[i*stride+shift]
-	}
+	gemm.Axpy(line[lo:hi], v, row[first:first+hi-lo])
 }
 
 // conv64 convolves in float64, plainly.
@@ -476,34 +500,48 @@ func scatter(w *window, x, weights, bias, out []float32, inShape, shape []int, g
 		}
 	}
 	cols := make([]float32, outG*kernel*inSize)
-	pos, kpos := make([]int, rank), make([]int, rank)
 	for g := range inShape[0] * group {
 		src := x[g*inG*inSize : (g+1)*inG*inSize]
 		wg := weights[g%group*inG*outG*kernel : (g%group+1)*inG*outG*kernel]
 		gemm32(true, false, outG*kernel, inSize, inG, 1, wg, src, 0, cols)
-		for r := range outG * kernel {
-			dst := out[(g*outG+r/kernel)*outSize:][:outSize]
-			rest := r % kernel
-			for i := rank - 1; i >= 0; i-- {
-				kpos[i] = rest % w.kernel[i]
-				rest /= w.kernel[i]
+		par.For(outG, max(1, rowGrain/(kernel*inSize)), func(lo, hi int) {
+			for r := lo * kernel; r < hi*kernel; r++ {
+				w.scatterPlane(cols[r*inSize:(r+1)*inSize], out[(g*outG+r/kernel)*outSize:][:outSize], inShape[2:], shape[2:], r%kernel)
 			}
-			for p, v := range cols[r*inSize : (r+1)*inSize] {
-				q := p
-				for i := rank - 1; i >= 0; i-- {
-					pos[i] = q % inShape[2+i]
-					q /= inShape[2+i]
-				}
-				at, ok := 0, true
-				for i := range rank {
-					o := pos[i]*w.strides[i] + kpos[i]*w.dilations[i] - w.before[i]
-					ok = ok && o >= 0 && o < shape[2+i]
-					at = at*shape[2+i] + o
-				}
-				if ok {
-					dst[at] += v
-				}
-			}
+		})
+	}
+}
+
+// scatterPlane adds each element of a plane of the input's size to where one
+// element of the kernel puts it, row by row.
+func (w *window) scatterPlane(src, dst []float32, in, out []int, element int) {
+	last := len(in) - 1
+	kpos := make([]int, len(in))
+	for i := last; i >= 0; i-- {
+		kpos[i] = element % w.kernel[i]
+		element /= w.kernel[i]
+	}
+	width, stride := in[last], w.strides[last]
+	shift := kpos[last]*w.dilations[last] - w.before[last]
+	lo, hi := 0, min(width, floorDiv(out[last]-1-shift, stride)+1) // those that fall into the row
+	if shift < 0 {
+		lo = (-shift + stride - 1) / stride
+	}
+	for row := 0; lo < hi && (row+1)*width <= len(src); row++ {
+		at, step, ok, rest := 0, out[last], true, row
+		for i := last - 1; i >= 0; i-- {
+			o := rest%in[i]*w.strides[i] + kpos[i]*w.dilations[i] - w.before[i]
+			rest /= in[i]
+			ok = ok && o >= 0 && o < out[i]
+			at += o * step
+			step *= out[i]
+		}
+		if !ok {
+			continue
+		}
+		line := dst[at : at+out[last]]
+		for k, o := lo, lo*stride+shift; k < hi; k, o = k+1, o+stride {
+			line[o] += src[row*width+k]
 		}
 	}
 }

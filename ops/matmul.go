@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/gemm"
 	"github.com/starlarkgs/starlarkgs/internal/par"
 	"github.com/starlarkgs/starlarkgs/ops/sym"
 )
@@ -23,23 +24,23 @@ func trans(t bool) blas.Transpose {
 // gemm32 computes c = alpha·op(a)·op(b) + beta·c of row-major matrices, c being
 // m×n and the inner size k.
 func gemm32(ta, tb bool, m, n, k int, alpha float32, a []float32, b []float32, beta float32, c []float32) {
-	lda, ldb := k, n
-	if ta {
-		lda = m
-	}
-	if tb {
-		ldb = k
-	}
-	if m == 0 || n == 0 {
-		return
-	}
-	if k == 0 {
-		for i := range c[:m*n] {
+	c = c[:m*n]
+	switch beta {
+	case 0:
+		clear(c)
+	case 1:
+	default:
+		for i := range c {
 			c[i] *= beta
 		}
+	}
+	if alpha == 1 {
+		gemm.Mul(ta, tb, m, n, k, a, b, c)
 		return
 	}
-	blasImpl.Sgemm(trans(ta), trans(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, n)
+	product := make([]float32, m*n)
+	gemm.Mul(ta, tb, m, n, k, a, b, product)
+	gemm.Axpy(c, alpha, product)
 }
 
 func gemm64(ta, tb bool, m, n, k int, alpha float64, a []float64, b []float64, beta float64, c []float64) {
@@ -221,7 +222,7 @@ func dimsText(dims []sym.Expr) string {
 	return s + "]"
 }
 
-func gemm(c *Call) error {
+func evalGemm(c *Call) error {
 	a, b, err := operands(&Call{Site: Site{Node: c.Node, Schema: c.Schema, Opset: max(c.Opset, 7), Attrs: c.Attrs}, In: c.In, Out: c.Out})
 	if err != nil {
 		return err
@@ -303,5 +304,5 @@ func inferGemm(c *Infer) error {
 
 var matmulOps = []Op{
 	{Name: "MatMul", Since: 1, Infer: inferMatMul, Eval: matmul},
-	{Name: "Gemm", Since: 1, Infer: inferGemm, Eval: gemm},
+	{Name: "Gemm", Since: 1, Infer: inferGemm, Eval: evalGemm},
 }

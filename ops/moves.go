@@ -36,7 +36,8 @@ type word interface {
 	uint8 | uint16 | uint32 | uint64 | [2]uint64
 }
 
-// words views bytes as words; memory that is not aligned for them is copied.
+// words views bytes as words; memory that the processor can't read as such is
+// copied.
 func words[T word](raw []byte) []T {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
@@ -44,7 +45,7 @@ func words[T word](raw []byte) []T {
 		return nil
 	}
 	p := unsafe.Pointer(unsafe.SliceData(raw))
-	if uintptr(p)%unsafe.Alignof(zero) == 0 {
+	if array.ReadsUnaligned || uintptr(p)%unsafe.Alignof(zero) == 0 {
 		return unsafe.Slice((*T)(p), len(raw)/size)
 	}
 	out := make([]T, len(raw)/size)

@@ -48,53 +48,70 @@ func inferPool(c *Infer) error {
 // windows calls f for every output position of each channel: with the output's
 // index and the input positions, within the channel, that the window covers.
 func windows(w *window, in, shape []int, f func(plane, o int, at []int)) {
-	rank := len(in) - 2
-	inDims, outDims := in[2:], shape[2:]
-	outSize := 1
-	for _, d := range outDims {
-		outSize *= d
-	}
-	planes := in[0] * in[1]
-	par.For(planes, max(1, rowGrain/max(outSize, 1)), func(lo, hi int) {
-		at := make([]int, 0, 64)
-		pos, k := make([]int, rank), make([]int, rank)
+	outDims := shape[2:]
+	outSize := spatialSize(shape)
+	covers := w.covers(in[2:], outDims)
+	par.For(in[0]*in[1], max(1, rowGrain/max(outSize, 1)), func(lo, hi int) {
+		at, next := make([]int, 0, 64), make([]int, 0, 64)
 		for p := lo; p < hi; p++ {
 			for o := range outSize {
-				rest := o
-				for i := rank - 1; i >= 0; i-- {
-					pos[i] = rest % outDims[i]
-					rest /= outDims[i]
-				}
-				at = covered(w, inDims, pos, k, at[:0])
+				at, next = covered(covers, in[2:], outDims, o, at[:0], next[:0])
 				f(p, p*outSize+o, at)
 			}
 		}
 	})
 }
 
-func covered(w *window, in, pos, k, at []int) []int {
-	clear(k)
-	for {
-		idx, ok := 0, true
-		for i := range k {
-			p := pos[i]*w.strides[i] + k[i]*w.dilations[i] - w.before[i]
-			ok = ok && p >= 0 && p < in[i]
-			idx = idx*in[i] + p
-		}
-		if ok {
-			at = append(at, idx)
-		}
-		i := len(k) - 1
-		for ; i >= 0; i-- {
-			if k[i]++; k[i] < w.kernel[i] {
-				break
+// cover is the part of one axis that a window covers: from, and each step on.
+type cover struct{ from, count, step int }
+
+// covers returns, for each axis and position of the output, what the window
+// covers there of the input. It takes time by the input's size, not the kernel's.
+func (w *window) covers(in, out []int) [][]cover {
+	all := make([][]cover, len(in))
+	for i, d := range in {
+		all[i] = make([]cover, out[i])
+		step := w.dilations[i]
+		for pos := range all[i] {
+			first := pos*w.strides[i] - w.before[i]
+			k := 0 // the first element of the kernel that lies in the input
+			if first < 0 {
+				k = (-first + step - 1) / step
 			}
-			k[i] = 0
-		}
-		if i < 0 {
-			return at
+			last := min(w.kernel[i]-1, floorDiv(d-1-first, step))
+			all[i][pos] = cover{first + k*step, max(0, last-k+1), step}
 		}
 	}
+	return all
+}
+
+func floorDiv(a, b int) int {
+	if a < 0 {
+		return -((-a + b - 1) / b)
+	}
+	return a / b
+}
+
+// covered returns the input positions, in order, of the window at output
+// position o; at and next are room for them.
+func covered(covers [][]cover, in, out []int, o int, at, next []int) (positions, room []int) {
+	at = append(at, 0)
+	size := 1
+	for _, d := range out {
+		size *= d
+	}
+	for i, axis := range covers {
+		size /= max(out[i], 1)
+		c := axis[o/max(size, 1)%out[i]]
+		next = next[:0]
+		for _, base := range at {
+			for k := range c.count {
+				next = append(next, base*in[i]+c.from+k*c.step)
+			}
+		}
+		at, next = next, at
+	}
+	return at, next
 }
 
 // lpPool is the norm of order p of each window.
@@ -181,6 +198,10 @@ func maxPool(c *Call) error {
 
 func maxWindows[T float32 | float64](c *Call, w *window, x, out []T, ids []int64, in, shape []int, least T) {
 	n := spatialSize(in)
+	if ids == nil && len(in) == 4 {
+		maxPlanes(w, x, out, in, shape, least)
+		return
+	}
 	columns := c.Int("storage_order") != 0
 	windows(w, in, shape, func(plane, o int, at []int) {
 		best, where := least, 0
@@ -197,6 +218,42 @@ func maxWindows[T float32 | float64](c *Call, w *window, x, out []T, ids []int64
 			ids[o] = int64(plane*n + where)
 		}
 	})
+}
+
+// maxPlanes is maxWindows over two axes, where no positions are asked for.
+func maxPlanes[T float32 | float64](w *window, x, out []T, in, shape []int, least T) {
+	covers := w.covers(in[2:], shape[2:])
+	n, size := spatialSize(in), spatialSize(shape)
+	par.For(in[0]*in[1], max(1, rowGrain/max(size, 1)), func(lo, hi int) {
+		for p := lo; p < hi; p++ {
+			plane, dst := x[p*n:(p+1)*n], out[p*size:(p+1)*size]
+			for _, rows := range covers[0] {
+				for o, cols := range covers[1] {
+					dst[o] = maxOf(rows, cols, plane, in[3], least)
+				}
+				dst = dst[len(covers[1]):]
+			}
+		}
+	})
+}
+
+// maxOf returns the largest element of a window; as a comparison finds it, the
+// first one when it is NaN.
+func maxOf[T float32 | float64](rows, cols cover, plane []T, width int, least T) T {
+	if rows.count == 0 || cols.count == 0 {
+		return least
+	}
+	best := plane[rows.from*width+cols.from]
+	for r := range rows.count {
+		at := (rows.from+r*rows.step)*width + cols.from
+		for range cols.count {
+			if v := plane[at]; v > best {
+				best = v
+			}
+			at += cols.step
+		}
+	}
+	return best
 }
 
 func averagePool(c *Call) error {
@@ -239,15 +296,9 @@ func averagePool(c *Call) error {
 func (w *window) padded(in, out []int, o int) int {
 	count := 1
 	for i := len(in) - 1; i >= 0; i-- {
-		pos := o % out[i]
+		first := o%out[i]*w.strides[i] - w.before[i]
 		o /= out[i]
-		n := 0
-		for k := range w.kernel[i] {
-			if p := pos*w.strides[i] + k*w.dilations[i] - w.before[i]; p < in[i]+w.after[i] {
-				n++
-			}
-		}
-		count *= n
+		count *= max(0, min(w.kernel[i]-1, floorDiv(in[i]+w.after[i]-1-first, w.dilations[i]))+1)
 	}
 	return count
 }
@@ -262,22 +313,37 @@ func globalPool(f func([]float64) float64) func(*Call) error {
 		if a.Rank() < 2 {
 			return c.Errorf("input 0: got %s, want rank 2 or more", a.Summary())
 		}
-		x, err := a.Float64s()
-		if err != nil {
-			return err
-		}
 		shape := append(append([]int{}, a.Shape()[:2]...), ones(a.Rank()-2)...)
 		out, err := c.Make(array.Float64, shape)
 		if err != nil {
 			return err
 		}
 		dst, n := array.MutableData[float64](out), spatialSize(a.Shape())
-		for i := range dst {
-			dst[i] = f(x[i*n : (i+1)*n])
+		if a.DType() == array.Float32 {
+			reducePlanes(array.Data[float32](a), dst, n, f)
+		} else {
+			x, err := a.Float64s()
+			if err != nil {
+				return err
+			}
+			reducePlanes(x, dst, n, f)
 		}
 		c.Out[0], err = out.Cast(a.DType())
 		return err
 	}
+}
+
+// reducePlanes calls f with each run of n elements.
+func reducePlanes[T float32 | float64](x []T, dst []float64, n int, f func([]float64) float64) {
+	par.For(len(dst), max(1, rowGrain/max(n, 1)), func(lo, hi int) {
+		plane := make([]float64, n)
+		for i := lo; i < hi; i++ {
+			for k, v := range x[i*n : (i+1)*n] {
+				plane[k] = float64(v)
+			}
+			dst[i] = f(plane)
+		}
+	})
 }
 
 func inferGlobalPool(c *Infer) error {

@@ -74,6 +74,7 @@ var rules = []rule{
 
 	{folder: "repl/...", imports: []string{"repl/...", "starlarkgs"}, libs: []string{starlark, readline, sys, term}},
 	{folder: "cmd/...", all: true},
+	{folder: "bench/...", all: true}, // benchmarks alone
 	{folder: "internal/...", imports: []string{"internal/..."}, libs: []string{sys, term}},
 }
 

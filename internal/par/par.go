@@ -40,18 +40,19 @@ func For(n, grain int, body func(lo, hi int)) {
 	var wg sync.WaitGroup
 	var once sync.Once
 	var failure any
-	for w := range workers {
-		lo, hi := n*w/workers, n*(w+1)/workers
-		wg.Go(func() {
-			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-			defer func() {
-				if r := recover(); r != nil {
-					once.Do(func() { failure = r })
-				}
-			}()
-			body(lo, hi)
-		})
+	part := func(w int) {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer func() {
+			if r := recover(); r != nil {
+				once.Do(func() { failure = r })
+			}
+		}()
+		body(n*w/workers, n*(w+1)/workers)
 	}
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { part(w) })
+	}
+	part(0)
 	wg.Wait()
 	if failure != nil {
 		panic(failure)

@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 	l := runtimetest.Loader{Model: func(path string) (*ir.Model, error) { return onnx.Open(path, onnx.OpenOptions{}) }, Value: onnx.ReadValue}
 	passed := 0
 	for _, dir := range dirs {
-		r := runtimetest.Run(context.Background(), reference.New(), dir, l, runtimetest.Options{})
+		r := runtimetest.Run(context.Background(), reference.New(), dir, l, runtimetest.Options{Repeat: 3})
 		if r.Passed {
 			passed++
 		} else {

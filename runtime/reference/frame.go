@@ -23,6 +23,8 @@ type frame struct {
 	inFn   bool
 	out    map[string]array.Value // taps; nil in functions
 	depth  int
+	arena  *arena
+	made   []*block // by the step that runs
 }
 
 const maxFrames = 500
@@ -32,6 +34,7 @@ func (f *frame) tap(t *ir.Tensor, v array.Value) {
 		return
 	}
 	if name, ok := f.s.taps[t]; ok {
+		f.arena.disown(v)
 		f.out[name] = v
 	}
 }
@@ -63,7 +66,7 @@ func (f *frame) run(p *plan) error {
 			return err
 		}
 		for _, t := range st.free {
-			delete(f.values, t)
+			f.unset(t)
 		}
 	}
 	return nil
@@ -92,6 +95,7 @@ func (f *frame) step(st *step) error {
 		}
 		ins[i] = v
 	}
+	f.made = f.made[:0]
 	outs, err := f.eval(st, ins)
 	if err != nil {
 		return err
@@ -103,10 +107,35 @@ func (f *frame) step(st *step) error {
 		if i >= len(outs) || outs[i] == nil {
 			return fmt.Errorf("%s: output %d: the operator gives none", st.node.Path(), i)
 		}
-		f.values[t] = outs[i]
+		f.set(t, outs[i])
 		f.tap(t, outs[i])
 	}
+	f.arena.settle(f.made)
 	return nil
+}
+
+// set gives a tensor its value.
+func (f *frame) set(t *ir.Tensor, v array.Value) {
+	f.arena.hold(v)
+	f.values[t] = v
+}
+
+// unset takes a value away after its last use.
+func (f *frame) unset(t *ir.Tensor) {
+	if v, ok := f.values[t]; ok {
+		delete(f.values, t)
+		f.arena.drop(v)
+	}
+}
+
+// end lets the values of a frame go, but for its results.
+func (f *frame) end(results []array.Value) {
+	for _, v := range results {
+		f.arena.disown(v)
+	}
+	for _, v := range f.values {
+		f.arena.drop(v)
+	}
 }
 
 func (f *frame) eval(st *step, ins []array.Value) ([]array.Value, error) {
@@ -114,6 +143,7 @@ func (f *frame) eval(st *step, ins []array.Value) ([]array.Value, error) {
 		return f.call(st, ins)
 	}
 	c := &ops.Call{Site: st.site, In: ins, Out: make([]array.Value, st.node.NumOutputs()), Budget: &ops.Budget{MaxBytes: f.s.o.MaxBytes}, Seed: f.s.o.Seed}
+	c.Alloc = func(n int) []byte { return f.arena.alloc(n, &f.made) }
 	if f.inFn {
 		c.Attrs = f.resolved(st.node)
 	}
@@ -144,7 +174,7 @@ func (f *frame) resolved(n *ir.Node) []*ir.Attr {
 
 // body evaluates a body of a node with inputs.
 func (f *frame) body(g *ir.Graph, inputs []array.Value) ([]array.Value, error) {
-	inner := &frame{s: f.s, ctx: f.ctx, outer: f, values: map[*ir.Tensor]array.Value{}, attrs: f.attrs, inFn: f.inFn, out: f.out, depth: f.depth + 1}
+	inner := &frame{s: f.s, ctx: f.ctx, outer: f, values: map[*ir.Tensor]array.Value{}, attrs: f.attrs, inFn: f.inFn, out: f.out, depth: f.depth + 1, arena: f.arena}
 	return inner.results(g, inputs)
 }
 
@@ -158,7 +188,7 @@ func (f *frame) results(g *ir.Graph, inputs []array.Value) ([]array.Value, error
 	}
 	for i, t := range formal {
 		if i < len(inputs) && inputs[i] != nil {
-			f.values[t] = inputs[i]
+			f.set(t, inputs[i])
 		}
 	}
 	if err := f.run(f.s.plans[g]); err != nil {
@@ -172,6 +202,7 @@ func (f *frame) results(g *ir.Graph, inputs []array.Value) ([]array.Value, error
 		}
 		outs[i] = v
 	}
+	f.end(outs)
 	return outs, nil
 }
 
@@ -192,7 +223,7 @@ func (f *frame) call(st *step, ins []array.Value) ([]array.Value, error) {
 			all = append(all, d)
 		}
 	}
-	inner := &frame{s: f.s, ctx: f.ctx, values: map[*ir.Tensor]array.Value{}, attrs: all, inFn: true, depth: f.depth + 1}
+	inner := &frame{s: f.s, ctx: f.ctx, values: map[*ir.Tensor]array.Value{}, attrs: all, inFn: true, depth: f.depth + 1, arena: f.arena}
 	for i, t := range st.fn.Body().Inputs() {
 		if i >= len(ins) || ins[i] == nil {
 			inner.values[t] = nil // an omitted optional input

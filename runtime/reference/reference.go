@@ -14,6 +14,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/ir"
@@ -178,6 +179,9 @@ type session struct {
 	o     runtime.Options
 	taps  map[*ir.Tensor]string // values to return
 	order []*ir.Tensor
+
+	mu     sync.Mutex
+	arenas []*arena // of runs that are over
 }
 
 // selectOutputs finds the values to return.
@@ -230,15 +234,21 @@ func (s *session) Outputs() []runtime.Port {
 	return ports
 }
 
-// Close does nothing.
-func (s *session) Close() error { return nil }
+// Close lets the memory of past runs go.
+func (s *session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arenas = nil
+	return nil
+}
 
 // Run evaluates the model.
 func (s *session) Run(ctx context.Context, inputs map[string]array.Value) (map[string]array.Value, error) {
 	if err := runtime.CheckInputs(s.Inputs(), inputs); err != nil {
 		return nil, err
 	}
-	f := &frame{s: s, ctx: ctx, values: map[*ir.Tensor]array.Value{}, out: map[string]array.Value{}}
+	a := s.arena()
+	f := &frame{s: s, ctx: ctx, values: map[*ir.Tensor]array.Value{}, out: map[string]array.Value{}, arena: a}
 	for _, t := range s.model.Graph().Inputs() {
 		if v := inputs[t.Name()]; v != nil {
 			if a, ok := v.(*array.Array); ok {
@@ -260,5 +270,26 @@ func (s *session) Run(ctx context.Context, inputs map[string]array.Value) (map[s
 		}
 		f.tap(t, v)
 	}
+	f.end(nil)
+	s.keep(a)
 	return f.out, nil
+}
+
+// arena returns one that no run uses; keep hands it back when a run has ended well.
+func (s *session) arena() *arena {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.arenas); n > 0 {
+		a := s.arenas[n-1]
+		s.arenas = s.arenas[:n-1]
+		return a
+	}
+	return &arena{}
+}
+
+func (s *session) keep(a *arena) {
+	a.forget()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arenas = append(s.arenas, a)
 }

@@ -29,6 +29,9 @@ type Loader struct {
 // Options says how to run cases.
 type Options struct {
 	Rtol, Atol float64 // 0 means 1e-3 and 1e-7
+	// Repeat is how often a session runs each set, to find what a run leaves
+	// behind; 0 is once.
+	Repeat int
 }
 
 // narrowAtol is the wider tolerances:
@@ -97,9 +100,11 @@ func run(ctx context.Context, b runtime.Backend, dir string, l Loader, o Options
 	if err != nil {
 		return err
 	}
-	for _, set := range sets {
-		if err := runSet(ctx, s, set, l, o); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Base(set), err)
+	for range max(1, o.Repeat) {
+		for _, set := range sets {
+			if err := runSet(ctx, s, set, l, o); err != nil {
+				return fmt.Errorf("%s: %w", filepath.Base(set), err)
+			}
 		}
 	}
 	return nil
