@@ -15,6 +15,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
+	"github.com/starlarkgs/starlarkgs/internal/oplib"
 	"github.com/starlarkgs/starlarkgs/runtime"
 	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
@@ -38,6 +39,9 @@ type Options struct {
 	MaxMem int64
 	// Timeout bounds the time of a run; 0 is no bound.
 	Timeout time.Duration
+	// LibCache is the folder of the op libraries that came from git; "" is the
+	// user's cache.
+	LibCache string
 	// Backends are further runtimes beside the reference one.
 	Backends []runtime.Backend
 	// Predeclared are names of the embedder's own.
@@ -61,8 +65,9 @@ type Host struct {
 	session     *session          // the prompt's
 	sources     map[string]string // text by file name, for errors
 	modules     map[string]*module
-	running     []source            // files that run now, the main one first
-	lastLoad    starlark.StringDict // what the last load gave, for its errors
+	projects    map[string]*oplib.Project // by folder
+	running     []source                  // files that run now, the main one first
+	lastLoad    starlark.StringDict       // what the last load gave, for its errors
 }
 
 // New returns a host.
@@ -73,7 +78,7 @@ func New(o Options) *Host {
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
 	}
-	h := &Host{opts: o, sources: map[string]string{}, modules: map[string]*module{}}
+	h := &Host{opts: o, sources: map[string]string{}, modules: map[string]*module{}, projects: map[string]*oplib.Project{}}
 	h.env = &value.Env{Methods: map[string]value.Methods{}, Stdout: o.Stdout, Stderr: o.Stderr, AllowExec: o.AllowExec}
 	h.env.Files = newGate(o.ReadDirs, o.WriteDirs)
 	h.predeclared = predeclared(h.env, o)

@@ -11,9 +11,9 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/starlarkgs/starlarkgs/internal/oplib"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/scripts"
-	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
 const stdPrefix = "@std//"
@@ -26,16 +26,22 @@ type source struct {
 	name string // as errors show it
 	key  string // the same for all spellings of one file
 	read func() ([]byte, error)
+	// lib is the library that the file belongs to, if any, and file its path there;
+	// project is the one whose sgs.toml names it.
+	lib     *oplib.Library
+	file    string
+	project *oplib.Project
 }
 
 // load serves load("…"): relative to the loading file, //x from the project's
-// root, @std//x from the shipped library. A file is loaded once, in the thread
-// that asks for it, so that its errors show the whole way to it; its globals are
-// frozen when its load ends. A load that failed is tried again.
+// root, @std//x from the shipped library, @lib//x from one that sgs.toml names. A
+// file is loaded once, in the thread that asks for it, so that its errors show the
+// whole way to it; its globals are frozen when its load ends. A load that failed is
+// tried again.
 func (h *Host) load(t *starlark.Thread, name string) (starlark.StringDict, error) {
-	from := ""
-	if u := value.UnitOf(t); u != nil {
-		from = u.File
+	var from source
+	if n := len(h.running); n > 0 {
+		from = h.running[n-1]
 	}
 	src, err := h.locate(from, name)
 	if err != nil {
@@ -77,20 +83,22 @@ func (h *Host) checkCycle(src source) error {
 }
 
 // locate finds the file that a load names, seen from another file.
-func (h *Host) locate(from, name string) (source, error) {
+func (h *Host) locate(from source, name string) (source, error) {
 	switch {
 	case name == "":
 		return source{}, errors.New("got an empty path, want a file")
 	case strings.HasPrefix(name, stdPrefix):
 		return stdSource(strings.TrimPrefix(name, stdPrefix))
 	case strings.HasPrefix(name, "@"):
-		return source{}, h.noLibrary(from, name)
-	case strings.HasPrefix(name, "//") && strings.HasPrefix(from, stdPrefix):
+		return h.libSource(from, name)
+	case from.lib != nil:
+		return from.inLibrary(name)
+	case strings.HasPrefix(name, "//") && strings.HasPrefix(from.name, stdPrefix):
 		return source{}, fmt.Errorf("got %q in the shipped library, which has no project", name)
-	case strings.HasPrefix(from, stdPrefix):
-		return stdSource(path.Join(path.Dir(strings.TrimPrefix(from, stdPrefix)), name))
+	case strings.HasPrefix(from.name, stdPrefix):
+		return stdSource(path.Join(path.Dir(strings.TrimPrefix(from.name, stdPrefix)), name))
 	case strings.HasPrefix(name, "//"):
-		root, err := projectRoot(from)
+		root, err := projectRoot(from.name)
 		if err != nil {
 			return source{}, err
 		}
@@ -98,20 +106,7 @@ func (h *Host) locate(from, name string) (source, error) {
 	case filepath.IsAbs(name):
 		return h.fileSource(name), nil
 	}
-	return h.fileSource(filepath.Join(filepath.Dir(from), filepath.FromSlash(name))), nil
-}
-
-// noLibrary is the error of a load from a library that is not known.
-func (h *Host) noLibrary(from, name string) error {
-	lib, _, ok := strings.Cut(name[1:], "//")
-	if !ok {
-		return fmt.Errorf("got %q, want @LIBRARY//FILE, such as @std//nn.star", name)
-	}
-	where := "there is no sgs.toml here or above that could name one"
-	if root, err := projectRoot(from); err == nil {
-		where = "sgs.toml in " + shortest(root) + " names none"
-	}
-	return fmt.Errorf("no library %q: %s; the shipped one is @std//%s", lib, where, spell.Hint(lib, []string{"std"}))
+	return h.fileSource(filepath.Join(filepath.Dir(from.name), filepath.FromSlash(name))), nil
 }
 
 // fileSource is a file of the file system.
@@ -194,12 +189,8 @@ func projectRoot(from string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Stat(filepath.Join(d, "sgs.toml")); err == nil {
-			return d, nil
-		}
-		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("no sgs.toml in %s or above, so // has no root", shortest(dir))
-		}
+	if root := oplib.Find(dir); root != "" {
+		return root, nil
 	}
+	return "", fmt.Errorf("no sgs.toml in %s or above, so // has no root", shortest(dir))
 }

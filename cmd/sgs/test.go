@@ -17,6 +17,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/starlarkgs/starlarkgs/builtins/assert"
+	"github.com/starlarkgs/starlarkgs/internal/oplib"
 	"github.com/starlarkgs/starlarkgs/starlarkgs"
 )
 
@@ -41,9 +42,6 @@ type testReport struct {
 	Failed int        `json:"failed"`
 	Files  []testFile `json:"files"`
 }
-
-// vendorFolder holds the vendored libraries of a project.
-const vendorFolder = "sgs_libs"
 
 func newTest(a *app) *cobra.Command {
 	var f scriptFlags
@@ -97,7 +95,7 @@ func starFiles(paths []string, suffix string) ([]string, error) {
 			switch {
 			case err != nil:
 				return err
-			case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == vendorFolder || d.Name() == "node_modules"):
+			case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == oplib.VendorFolder || d.Name() == "node_modules"):
 				return fs.SkipDir
 			case d.IsDir():
 			case path == root, strings.HasSuffix(path, suffix):

@@ -34,6 +34,8 @@ const (
 	goCmp      = "github.com/google/go-cmp"
 	testscript = "github.com/rogpeppe/go-internal"
 	buildtools = "github.com/bazelbuild/buildtools"
+	goGit      = "github.com/go-git/go-git/v5"
+	toml       = "github.com/pelletier/go-toml/v2"
 	pty        = "github.com/creack/pty"
 )
 
@@ -42,7 +44,7 @@ var testLibs = []string{goCmp, testscript, pty}
 
 // libraries are all that the project uses outside tests. One that is not here
 // has not been argued for.
-var libraries = []string{starlark, sys, term, protobuf, gonum, npyio, readline, graphviz, onnxLib, cobra, pflag, buildtools}
+var libraries = []string{starlark, sys, term, protobuf, gonum, npyio, readline, graphviz, onnxLib, cobra, pflag, buildtools, goGit, toml}
 
 // forRuntimes is what every runtime/x may import; not another runtime/x.
 var forRuntimes = []string{"runtime", "ops/...", "onnx/...", "ir/...", "array/..."}
@@ -76,6 +78,9 @@ var rules = []rule{
 	{folder: "cmd/...", all: true},
 	{folder: "bench/...", all: true}, // benchmarks alone
 	{folder: "internal/...", imports: []string{"internal/..."}, libs: []string{sys, term}},
+	// Only what fetches op libraries can reach out; the host, which loads them, can't.
+	{folder: "internal/oplib", imports: []string{"internal/..."}, libs: []string{toml}},
+	{folder: "internal/oplib/gitsource", imports: []string{"internal/..."}, libs: []string{goGit}},
 }
 
 // covers reports whether a package, a path below the module's root, is what
@@ -133,10 +138,16 @@ func check(table []rule, module, pkg, path string) error {
 	return nil
 }
 
+// fetcher is the one package that reaches out.
+const fetcher = "internal/oplib/gitsource"
+
 func (r *rule) checkOurs(pkg, inner string) error {
 	allowed := r.imports
 	if !r.alone {
 		allowed = append([]string{"internal/..."}, allowed...)
+	}
+	if inner == fetcher && !r.all {
+		return fmt.Errorf("package %q: got import %q, want it in cmd alone: it reaches out", pkg, inner)
 	}
 	if r.all || slices.ContainsFunc(allowed, func(p string) bool { return covers(p, inner) }) {
 		return nil
