@@ -4,16 +4,16 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
-	"sort"
+	"strings"
 	"testing"
 
 	"go.starlark.net/starlark"
 
 	"github.com/starlarkgs/starlarkgs/builtins/assert"
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
+	"github.com/starlarkgs/starlarkgs/builtins/docs"
 	"github.com/starlarkgs/starlarkgs/internal/startest"
 	"github.com/starlarkgs/starlarkgs/starlarkgs"
-	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
 // assertModule is assert for scripts under test.
@@ -27,46 +27,10 @@ func newHost(t testing.TB) (*starlarkgs.Host, *bytes.Buffer) {
 }
 
 // allFuncs returns every table entry that scripts can reach.
-func allFuncs(h *starlarkgs.Host) []*builtin.Func {
-	seen := map[*builtin.Func]bool{}
-	var out []*builtin.Func
-	add := func(f *builtin.Func) {
-		if f != nil && !seen[f] {
-			seen[f] = true
-			out = append(out, f)
-		}
-	}
-	var visit func(v starlark.Value)
-	visit = func(v starlark.Value) {
-		switch v := v.(type) {
-		case *builtin.Callable:
-			add(v.Func())
-		case *builtin.Module:
-			for _, m := range v.Members {
-				visit(m)
-			}
-		}
-	}
-	for _, v := range h.Predeclared() {
-		visit(v)
-	}
-	tables := []value.Methods{value.ArrayMethods}
-	for _, m := range h.Env().Methods {
-		tables = append(tables, m)
-	}
-	for _, m := range tables {
-		if t, ok := m.(*builtin.Table); ok {
-			for _, name := range t.Names() {
-				add(t.Lookup(name))
-			}
-		}
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out
-}
+func allFuncs(h *starlarkgs.Host) []*builtin.Func { return docs.Funcs(h.Predeclared(), h.Env()) }
 
 // TestExamples runs the example of every function and method: each must have
-// one, and documentation.
+// one, which calls it and asserts something, and documentation.
 func TestExamples(t *testing.T) {
 	h, _ := newHost(t)
 	funcs := allFuncs(h)
@@ -82,9 +46,16 @@ func TestExamples(t *testing.T) {
 			if f.Help() == "" {
 				t.Errorf("%s has no help", f.Name)
 			}
-			h, _ := newHost(t)
+			called, asserted := f.Property, false // a property is read, not called
+			h := starlarkgs.New(starlarkgs.Options{Predeclared: starlark.StringDict{"assert": assertModule}, Called: func(g *builtin.Func) {
+				called = called || g == f || g.Name == f.Name
+				asserted = asserted || strings.HasPrefix(g.Name, "assert.")
+			}})
 			if _, err := h.RunSource(context.Background(), "example.star", f.Example, nil); err != nil {
 				t.Errorf("%s:\n%s\n%v", f.Name, f.Example, err)
+			}
+			if !called || !asserted {
+				t.Errorf("the example of %s calls it: %t, asserts something: %t:\n%s", f.Name, called, asserted, f.Example)
 			}
 		})
 	}
@@ -102,4 +73,42 @@ func TestStar(t *testing.T) {
 		_, err := h.RunSource(context.Background(), filepath.Join(dir, c.File), c.Source, nil)
 		return err
 	})
+}
+
+// TestDocs holds the index of sgs doc against what scripts find defined: every
+// name, member of a module, field and method has an entry, and every entry says
+// something.
+func TestDocs(t *testing.T) {
+	h, _ := newHost(t)
+	x := docs.New(h.Predeclared(), h.Env())
+	for _, e := range x.Entries() {
+		if e.Summary == "" || e.Text == "" || e.Group == "" {
+			t.Errorf("%s has no text", e.Name)
+		}
+	}
+	var visit func(prefix string, names []string, of starlark.HasAttrs)
+	visit = func(prefix string, names []string, of starlark.HasAttrs) {
+		for _, name := range names {
+			e, err := x.Find(prefix + name)
+			if err != nil || e.Name != prefix+name {
+				t.Errorf("%s%s has no entry of its own: %v", prefix, name, err)
+			}
+			if v, _ := of.Attr(name); v != nil && v.Type() == "module" && prefix+name != "sgs" {
+				visit(prefix+name+".", v.(starlark.HasAttrs).AttrNames(), v.(starlark.HasAttrs))
+			}
+		}
+	}
+	all := h.Predeclared()["sgs"].(starlark.HasAttrs)
+	visit("", all.AttrNames(), all)
+	for typ, expr := range map[string]string{"graph": "graph()", "function": "function(\"F\")", "node": "node(\"Op\", domain = \"x\")", "tensor": "variable(\"x\")", "array": "np.zeros(1)"} {
+		v, err := h.Eval(t.Context(), expr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range v.(starlark.HasAttrs).AttrNames() {
+			if e, err := x.Find(typ + "." + name); err != nil || e.Name != typ+"."+name && (typ != "function" || e.Name != "graph."+name) {
+				t.Errorf("%s.%s has no entry of its own: %v", typ, name, err)
+			}
+		}
+	}
 }

@@ -25,13 +25,13 @@ var scriptFuncs = []*builtin.Func{
 	{
 		Name: "print", Doc: "writes its arguments and a newline. One argument alone is shown as its table, where it has one.",
 		Params:  []builtin.Param{builtin.Rest("args", "any", "what to write"), builtin.Key("sep", " ", "string", "what stands between")},
-		Example: `print("a", 1)`,
+		Example: `assert.eq(print("a", 1), None)`,
 		Fn:      printArgs,
 	},
 	{
 		Name: "help", Doc: "prints the documentation of any value: of a function, a module, a graph, a function of a script.",
 		Params:  []builtin.Param{builtin.Opt("x", nil, "any", "what to explain")},
-		Example: `help(len)`,
+		Example: `assert.eq(help(len), None)`,
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
 			text := overview
 			if c.Given("x") {

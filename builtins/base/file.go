@@ -27,7 +27,7 @@ var fileFuncs = []*builtin.Func{
 	{
 		Name: "write_text", Doc: "writes a text file, whole or not at all.",
 		Params:  []builtin.Param{builtin.Req("path", "string", "the file, from the current folder"), builtin.Req("text", "string", "its content")},
-		Example: `write_text("note.txt", "hello")`,
+		Example: `write_text("note.txt", "hello")` + "\n" + `assert.eq(read_text("note.txt"), "hello")`,
 		Fn:      writeText,
 	},
 }

@@ -117,16 +117,37 @@ func unfit(v starlark.Value, limit int, parts *int) string {
 	return ""
 }
 
-// mathDocs says what each function of math does.
-var mathDocs = map[string]string{
-	"ceil": "the least int not below x", "floor": "the greatest int not above x", "fabs": "the absolute value of x", "round": "x rounded, halves away from zero",
-	"copysign": "x with the sign of y", "mod": "the remainder of x / y, with the sign of x", "pow": "x to the power y", "remainder": "the IEEE remainder of x / y",
-	"exp": "e to the power x", "sqrt": "the square root of x", "log": "the logarithm of x, to the base e or y", "gamma": "the gamma function of x",
-	"acos": "the arc cosine of x", "asin": "the arc sine of x", "atan": "the arc tangent of x", "atan2": "the angle of the point (y, x)",
-	"cos": "the cosine of x", "sin": "the sine of x", "tan": "the tangent of x", "hypot": "the length of the vector (x, y)",
-	"degrees": "the angle x in degrees", "radians": "the angle x in radians",
-	"acosh": "the inverse hyperbolic cosine of x", "asinh": "the inverse hyperbolic sine of x", "atanh": "the inverse hyperbolic tangent of x",
-	"cosh": "the hyperbolic cosine of x", "sinh": "the hyperbolic sine of x", "tanh": "the hyperbolic tangent of x",
+// mathDocs says what each function of math does, with the arguments of an example
+// and its result.
+var mathDocs = map[string]struct{ does, args, result string }{
+	"ceil":      {"the least int not below x", "1.2", "2"},
+	"floor":     {"the greatest int not above x", "-1.2", "-2"},
+	"fabs":      {"the absolute value of x", "-1.5", "1.5"},
+	"round":     {"x rounded, halves away from zero", "2.5", "3.0"},
+	"copysign":  {"x with the sign of y", "2, -1", "-2.0"},
+	"mod":       {"the remainder of x / y, with the sign of x", "-7, 3", "-1.0"},
+	"pow":       {"x to the power y", "2, 10", "1024.0"},
+	"remainder": {"the IEEE remainder of x / y", "7, 4", "-1.0"},
+	"exp":       {"e to the power x", "1", "2.718281828459045"},
+	"sqrt":      {"the square root of x", "2", "1.4142135623730951"},
+	"log":       {"the logarithm of x, to the base e or y", "8, 2", "3.0"},
+	"gamma":     {"the gamma function of x", "5", "24.0"},
+	"acos":      {"the arc cosine of x", "0.5", "1.0471975511965979"},
+	"asin":      {"the arc sine of x", "0.5", "0.5235987755982989"},
+	"atan":      {"the arc tangent of x", "1", "0.7853981633974483"},
+	"atan2":     {"the angle of the point (y, x)", "1, -1", "2.356194490192345"},
+	"cos":       {"the cosine of x", "1", "0.5403023058681398"},
+	"sin":       {"the sine of x", "1", "0.8414709848078965"},
+	"tan":       {"the tangent of x", "1", "1.5574077246549023"},
+	"hypot":     {"the length of the vector (x, y)", "3, 4", "5.0"},
+	"degrees":   {"the angle x in degrees", "1", "57.29577951308232"},
+	"radians":   {"the angle x in radians", "180", "3.141592653589793"},
+	"acosh":     {"the inverse hyperbolic cosine of x", "2", "1.3169578969248166"},
+	"asinh":     {"the inverse hyperbolic sine of x", "1", "0.881373587019543"},
+	"atanh":     {"the inverse hyperbolic tangent of x", "0.5", "0.5493061443340548"},
+	"cosh":      {"the hyperbolic cosine of x", "1", "1.5430806348152437"},
+	"sinh":      {"the hyperbolic sine of x", "1", "1.1752011936438014"},
+	"tanh":      {"the hyperbolic tangent of x", "1", "0.7615941559557649"},
 }
 
 func mathFuncs() []*builtin.Func {
@@ -145,15 +166,12 @@ func mathFuncs() []*builtin.Func {
 		case "log":
 			params = append(params, builtin.Opt("base", nil, "number", "None is e"))
 		}
-		fs = append(fs, &builtin.Func{Name: "math." + name, Doc: "returns " + mathDocs[name] + ".", Params: params, Returns: "number",
-			Example: mathExample(name, len(params)), Raw: fn.CallInternal})
+		fs = append(fs, &builtin.Func{Name: "math." + name, Doc: "returns " + mathDocs[name].does + ".", Params: params, Returns: "number",
+			Example: mathExample(name), Raw: fn.CallInternal})
 	}
 	return fs
 }
 
-func mathExample(name string, params int) string {
-	if params == 2 && name != "log" {
-		return "print(math." + name + "(1, 1))"
-	}
-	return "print(math." + name + "(1))"
+func mathExample(name string) string {
+	return "assert.close(math." + name + "(" + mathDocs[name].args + "), " + mathDocs[name].result + ")"
 }

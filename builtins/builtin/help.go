@@ -40,7 +40,7 @@ func (f *Func) Help() string {
 		for i, p := range f.Params {
 			rows[i] = [2]string{p.String(), join(": ", p.Type, p.Doc)}
 		}
-		writeRows(&b, rows)
+		WriteRows(&b, rows)
 	}
 	if f.Example != "" {
 		fmt.Fprintf(&b, "\n  Example:\n%s\n", indent(strings.TrimSpace(f.Example), "    "))
@@ -58,7 +58,7 @@ func (m *Module) help() string {
 	for _, name := range m.AttrNames() {
 		rows = append(rows, [2]string{name, summary(m.Members[name])})
 	}
-	writeRows(&b, rows)
+	WriteRows(&b, rows)
 	return b.String()
 }
 
@@ -133,15 +133,16 @@ func typeHelp(v starlark.HasAttrs) string {
 			fields = append(fields, [2]string{name, x.Type()})
 		}
 	}
-	section(&b, "Fields", fields)
-	section(&b, "Methods", methods)
+	Section(&b, "Fields", fields)
+	Section(&b, "Methods", methods)
 	return b.String()
 }
 
-func section(b *strings.Builder, title string, rows [][2]string) {
+// Section writes rows under a title, if there are any.
+func Section(b *strings.Builder, title string, rows [][2]string) {
 	if len(rows) > 0 {
 		fmt.Fprintf(b, "\n  %s:\n", title)
-		writeRows(b, rows)
+		WriteRows(b, rows)
 	}
 }
 
@@ -156,9 +157,9 @@ func summary(v starlark.Value) string {
 	return v.Type() + " " + short(v)
 }
 
-// writeRows writes two columns, the second starting at the same place unless
+// WriteRows writes two columns, the second starting at the same place unless
 // the first is long.
-func writeRows(b *strings.Builder, rows [][2]string) {
+func WriteRows(b *strings.Builder, rows [][2]string) {
 	const most = 28
 	width := 0
 	for _, r := range rows {

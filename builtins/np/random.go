@@ -36,9 +36,12 @@ func (m *randomModule) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable
 // Name returns the function's name.
 func (m *randomModule) Name() string { return "np.random" }
 
+// Func returns the table entry of the call.
+func (m *randomModule) Func() *builtin.Func { return newRandom }
+
 // CallInternal makes a generator.
 func (m *randomModule) CallInternal(t *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return starlark.Call(t, newRandom.Value(), args, kwargs)
+	return newRandom.Value().CallInternal(t, args, kwargs)
 }
 
 var newRandom = &builtin.Func{
@@ -101,7 +104,7 @@ var sizeParam = builtin.Opt("size", nil, "int or list", "the shape; None draws o
 
 var drawFuncs = []*builtin.Func{
 	{
-		Name: "random.normal", Doc: "draws from a normal distribution.",
+		Name: "np.random.normal", Doc: "draws from a normal distribution.",
 		Params:  []builtin.Param{sizeParam, builtin.Opt("loc", 0.0, "float", "the mean"), builtin.Opt("scale", 1.0, "float", "the standard deviation")},
 		Returns: "array", Example: `assert.eq(np.random(0).normal([2, 3]).shape, [2, 3])`,
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
@@ -110,7 +113,7 @@ var drawFuncs = []*builtin.Func{
 		},
 	},
 	{
-		Name: "random.uniform", Doc: "draws evenly from low up to, without, high.",
+		Name: "np.random.uniform", Doc: "draws evenly from low up to, without, high.",
 		Params:  []builtin.Param{sizeParam, builtin.Opt("low", 0.0, "float", "the least"), builtin.Opt("high", 1.0, "float", "the end")},
 		Returns: "array", Example: `assert.true(np.random(0).uniform([8]).max() < 1)`,
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
@@ -119,13 +122,13 @@ var drawFuncs = []*builtin.Func{
 		},
 	},
 	{
-		Name: "random.integers", Doc: "draws integers from low up to, without, high; with low alone from 0.",
+		Name: "np.random.integers", Doc: "draws integers from low up to, without, high; with low alone from 0.",
 		Params:  []builtin.Param{builtin.Req("low", "int", "the least, or the end"), builtin.Opt("high", nil, "int", "the end"), sizeParam},
 		Returns: "array", Example: `assert.true(np.random(0).integers(5, size = [9]).max() < 5)`,
 		Fn: integers,
 	},
 	{
-		Name: "random.permutation", Doc: "returns the numbers below n in random order.",
+		Name: "np.random.permutation", Doc: "returns the numbers below n in random order.",
 		Params:  []builtin.Param{builtin.Req("n", "int", "how many")},
 		Returns: "array", Example: `assert.eq(np.sort(np.random(0).permutation(4)).tolist(), [0, 1, 2, 3])`,
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
@@ -171,27 +174,27 @@ func integers(c *builtin.Call) (starlark.Value, error) {
 // legacyFuncs are np.random.randn and its like.
 var legacyFuncs = []*builtin.Func{
 	{
-		Name: "random.randn", Doc: "draws from the standard normal distribution.", Params: []builtin.Param{builtin.Rest("shape", "int", "the sizes")},
+		Name: "np.random.randn", Doc: "draws from the standard normal distribution.", Params: []builtin.Param{builtin.Rest("shape", "int", "the sizes")},
 		Returns: "array", Example: `assert.eq(np.random.randn(2, 3).shape, [2, 3])`,
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
 			return draw(c, restShape(c), func(r *rand.Rand) float64 { return r.NormFloat64() })
 		},
 	},
 	{
-		Name: "random.rand", Doc: "draws evenly from 0 to 1.", Params: []builtin.Param{builtin.Rest("shape", "int", "the sizes")},
+		Name: "np.random.rand", Doc: "draws evenly from 0 to 1.", Params: []builtin.Param{builtin.Rest("shape", "int", "the sizes")},
 		Returns: "array", Example: `assert.eq(np.random.rand(4).shape, [4])`,
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
 			return draw(c, restShape(c), func(r *rand.Rand) float64 { return r.Float64() })
 		},
 	},
 	{
-		Name: "random.randint", Doc: "draws integers from low up to, without, high; with low alone from 0.",
+		Name: "np.random.randint", Doc: "draws integers from low up to, without, high; with low alone from 0.",
 		Params:  []builtin.Param{builtin.Req("low", "int", "the least, or the end"), builtin.Opt("high", nil, "int", "the end"), sizeParam},
 		Returns: "array", Example: `assert.true(np.random.randint(3, size = 4).max() < 3)`,
 		Fn: integers,
 	},
 	{
-		Name: "random.seed", Doc: "seeds the generator that np.random's functions share.", Params: []builtin.Param{builtin.Req("seed", "int", "the seed")},
+		Name: "np.random.seed", Doc: "seeds the generator that np.random's functions share.", Params: []builtin.Param{builtin.Req("seed", "int", "the seed")},
 		Example: "np.random.seed(7)\na = np.random.randn(2).tolist()\nnp.random.seed(7)\nassert.eq(np.random.randn(2).tolist(), a)",
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
 			*c.Recv.(*generator) = *newGenerator(uint64(c.Int("seed")))

@@ -43,7 +43,7 @@ type app struct {
 
 // commands lists the sub-commands in the order in which help shows them.
 var commands = []func(*app) *cobra.Command{
-	newRun, newRepl, newTest, newFmt, newLib, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newVersion, newRoundtrip,
+	newRun, newRepl, newTest, newFmt, newDoc, newLib, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newVersion, newRoundtrip,
 }
 
 // gcPercent lets the heap grow to four times what is in use before the collector

@@ -139,6 +139,9 @@ func (s *Schema) wanted(ps []Param, lo, hi int) string {
 var kindNames = [...]string{"no kind", "a float", "an int", "a string", "a tensor", "a graph", "floats", "ints", "strings",
 	"tensors", "graphs", "a sparse tensor", "sparse tensors", "a type", "types"}
 
+// String names the kind as errors do: "an int", "tensors".
+func (k Kind) String() string { return kindName(k) }
+
 func kindName(k Kind) string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]

@@ -296,25 +296,26 @@ func fitTo(x *array.Array, dt array.DType, shape []int) (*array.Array, error) {
 	return x.BroadcastTo(shape)
 }
 
-// Attr returns a property or method.
-func (a *Array) Attr(name string) (starlark.Value, error) {
-	switch name {
-	case "shape":
-		return ShapeValue(ir.Ints(a.a.Shape()...)), nil
-	case "dtype":
-		return DTypeValue(a.a.DType()), nil
-	case "ndim":
-		return starlark.MakeInt(a.a.Rank()), nil
-	case "size":
-		return starlark.MakeInt(a.a.Size()), nil
-	case "nbytes":
-		return starlark.MakeInt64(a.a.NBytes()), nil
-	case "T":
+// arrayFields are the properties of an array.
+var arrayFields = newFieldTable([]field[*Array]{
+	{name: "T", doc: "the array with its axes reversed", get: func(a *Array) (starlark.Value, error) {
 		t, err := a.a.Transpose()
 		if err != nil {
 			return nil, err
 		}
 		return &Array{a: t, owner: a.owner, frozen: a.frozen}, nil
+	}},
+	{name: "dtype", doc: "the element type, a string", get: func(a *Array) (starlark.Value, error) { return DTypeValue(a.a.DType()), nil }},
+	{name: "nbytes", doc: "the bytes of the elements", get: func(a *Array) (starlark.Value, error) { return starlark.MakeInt64(a.a.NBytes()), nil }},
+	{name: "ndim", doc: "how many axes it has", get: func(a *Array) (starlark.Value, error) { return starlark.MakeInt(a.a.Rank()), nil }},
+	{name: "shape", doc: "the sizes of the axes, a frozen list", get: func(a *Array) (starlark.Value, error) { return ShapeValue(ir.Ints(a.a.Shape()...)), nil }},
+	{name: "size", doc: "how many elements it has", get: func(a *Array) (starlark.Value, error) { return starlark.MakeInt(a.a.Size()), nil }},
+})
+
+// Attr returns a property or method.
+func (a *Array) Attr(name string) (starlark.Value, error) {
+	if f := arrayFields.byName[name]; f != nil {
+		return f.get(a)
 	}
 	if ArrayMethods == nil {
 		return nil, nil
@@ -328,7 +329,7 @@ var ArrayMethods Methods
 
 // AttrNames lists properties and methods.
 func (a *Array) AttrNames() []string {
-	names := []string{"T", "dtype", "nbytes", "ndim", "shape", "size"}
+	names := arrayFields.names()
 	if ArrayMethods != nil {
 		names = append(names, ArrayMethods.Names()...)
 	}

@@ -106,11 +106,19 @@ func Fields(typ string) []FieldDoc {
 	case "graph":
 		return graphFields.docs()
 	case "function":
-		return append(graphFields.docs(), functionFields.docs()...)
+		docs := functionFields.docs()
+		for _, f := range graphFields.docs() {
+			if functionFields.byName[f.Name] == nil { // else the function's own
+				docs = append(docs, f)
+			}
+		}
+		return docs
 	case "node":
 		return nodeFields.docs()
 	case "tensor":
 		return tensorFields.docs()
+	case "array":
+		return arrayFields.docs()
 	}
 	return nil
 }
