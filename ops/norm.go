@@ -17,11 +17,8 @@ func batchNorm(c *Call) error {
 	if a.Rank() < 2 || !a.DType().IsFloat() {
 		return c.Errorf("input 0: got %s, want floats of rank 2 or more", a.Summary())
 	}
-	if c.Opset < 7 && c.Int("is_test") == 0 && c.Opset < 6 || c.Int("training_mode") != 0 {
-		return c.Errorf("training mode is not one that this backend computes; set training_mode to 0")
-	}
 	channels := a.Shape()[1]
-	var p [4][]float64
+	var p [4][]float64 // scale, shift, mean, variance
 	for i := range p {
 		v, err := c.Need(i + 1)
 		if err != nil {
@@ -32,6 +29,11 @@ func batchNorm(c *Call) error {
 		}
 		if len(p[i]) != channels {
 			return c.Errorf("input %d: got %d elements, want %d, one for each channel", i+1, len(p[i]), channels)
+		}
+	}
+	if c.Opset < 6 && c.Int("is_test") == 0 || c.Int("training_mode") != 0 {
+		if p[2], p[3], err = c.batchStatistics(a, p[2], p[3]); err != nil {
+			return err
 		}
 	}
 	eps := float64(c.FloatOr("epsilon", 1e-5))
@@ -48,10 +50,7 @@ func batchNorm(c *Call) error {
 	if err != nil {
 		return err
 	}
-	n := 1
-	for _, d := range a.Shape()[2:] {
-		n *= d
-	}
+	n := sizeOf(a.Shape()[2:])
 	if wide.DType() == array.Float64 {
 		affine(array.Data[float64](wide), array.MutableData[float64](out), scale, shift, n)
 	} else {
@@ -59,6 +58,40 @@ func batchNorm(c *Call) error {
 	}
 	c.Out[0], err = back(out)
 	return err
+}
+
+// batchStatistics returns mean and variance of each channel over the batch, and
+// makes outputs 1 and 2 of the recorded ones with these mixed in, 3 and 4, which
+// opsets before 14 have, of these alone.
+func (c *Call) batchStatistics(a *array.Array, mean, variance []float64) (batchMean, batchVar []float64, err error) {
+	x, err := a.Float64s()
+	if err != nil {
+		return nil, nil, err
+	}
+	channels, n := a.Shape()[1], sizeOf(a.Shape()[2:])
+	batchMean, batchVar = make([]float64, channels), make([]float64, channels)
+	count := float64(max(1, a.Shape()[0]*n))
+	for i, v := range x {
+		batchMean[i/n%channels] += v / count
+	}
+	for i, v := range x {
+		d := v - batchMean[i/n%channels]
+		batchVar[i/n%channels] += d * d / count
+	}
+	momentum := float64(c.FloatOr("momentum", 0.9))
+	mix := func(old, now []float64) []float64 {
+		out := make([]float64, channels)
+		for ch := range out {
+			out[ch] = old[ch]*momentum + now[ch]*(1-momentum)
+		}
+		return out
+	}
+	for i, v := range [][]float64{mix(mean, batchMean), mix(variance, batchVar), batchMean, batchVar} {
+		if err := c.setFloats(i+1, v, []int{channels}, c.Array(3+i%2).DType()); err != nil {
+			return nil, nil, err
+		}
+	}
+	return batchMean, batchVar, nil
 }
 
 func affine[T float32 | float64](x, out []T, scale, shift []float64, n int) {
@@ -85,29 +118,69 @@ func inferBatchNorm(c *Infer) error {
 	return nil
 }
 
-// dropout passes its input on; the mask is all true.
+// dropout passes its input on, the mask all true, or, in training mode, drops
+// each element with the probability ratio and scales the others up.
 func dropout(c *Call) error {
 	a, err := c.Need(0)
 	if err != nil {
 		return err
 	}
-	if t := c.Array(2); t != nil && t.Size() == 1 && t.At(0) == true {
-		if r := c.Array(1); r == nil || r.Size() != 1 || r.At(0) != 0.0 {
-			return c.Errorf("training mode is not one that this backend computes; set training_mode to false")
-		}
+	ratio, err := c.dropRatio()
+	if err != nil {
+		return err
+	}
+	mask, err := c.Make(array.Bool, a.Shape())
+	if err != nil {
+		return err
 	}
 	c.Out[0] = a
-	if c.Wants(1) {
-		mask, err := c.Make(array.Bool, a.Shape())
+	keep := array.MutableData[bool](mask)
+	r := c.generator()
+	for i := range keep {
+		keep[i] = ratio == 0 || r.Float64() >= ratio
+	}
+	if ratio > 0 {
+		x, err := a.Float64s()
 		if err != nil {
+			return c.Errorf("input 0: %w", err)
+		}
+		for i, k := range keep {
+			if x[i] /= 1 - ratio; !k {
+				x[i] = 0
+			}
+		}
+		if err := c.setFloats(0, x, a.Shape(), a.DType()); err != nil {
 			return err
 		}
-		for i, m := 0, array.MutableData[bool](mask); i < len(m); i++ {
-			m[i] = true
-		}
+	}
+	if c.Wants(1) {
 		c.Out[1] = mask
 	}
 	return nil
+}
+
+// dropRatio returns the probability of dropping an element: 0 outside training.
+func (c *Call) dropRatio() (float64, error) {
+	t := c.Array(2)
+	training := t != nil && t.Size() == 1 && t.At(0) == true
+	if c.Opset < 7 {
+		training = c.Int("is_test") == 0
+	}
+	if !training {
+		return 0, nil
+	}
+	ratio := float64(c.FloatOr("ratio", 0.5))
+	if v := c.Array(1); v != nil && v.Size() == 1 {
+		x, err := v.Float64s()
+		if err != nil {
+			return 0, err
+		}
+		ratio = x[0]
+	}
+	if !(ratio >= 0 && ratio < 1) {
+		return 0, c.Errorf("ratio: got %v, want 0 or more and less than 1", ratio)
+	}
+	return ratio, nil
 }
 
 func inferDropout(c *Infer) error {

@@ -208,7 +208,7 @@ func (r *resizing) filter(c *Call, kind string, axis int, x float64) []tap {
 	if lo > hi {
 		lo, hi = int(math.Floor(x)), int(math.Floor(x))
 	}
-	outside := c.Int("exclude_outside") != 0 || stretch < 1
+	outside := c.Int("exclude_outside") != 0
 	var taps []tap
 	total := 0.0
 	for i := lo; i <= hi; i++ {

@@ -215,7 +215,7 @@ func unfoldable(n *ir.Node) string {
 		return "its result is random"
 	case n.Op() == "QuantizeLinear" || n.Op() == "DequantizeLinear" || n.Op() == "DynamicQuantizeLinear":
 		return "folding it would undo the quantization of weights"
-	case (n.Op() == "Dropout" || n.Op() == "BatchNormalization") && n.NumOutputs() > 1:
+	case n.Op() == "Dropout" && (n.NumOutputs() > 1 || n.Input(2) != nil), n.Op() == "BatchNormalization" && n.NumOutputs() > 1:
 		return "it may run in training mode"
 	}
 	for _, a := range n.Attrs() {

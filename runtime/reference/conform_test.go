@@ -18,7 +18,11 @@ func TestConformance(t *testing.T) {
 	if root == "" {
 		t.Skip("SGS_CORPUS is not set: the conformance cases are not run")
 	}
-	dirs, err := runtimetest.Find([]string{filepath.Join(root, "onnx-backend", "node"), filepath.Join(root, "onnx-backend", "simple")})
+	var folders []string
+	for _, name := range []string{"node", "simple", "pytorch-converted", "pytorch-operator"} {
+		folders = append(folders, filepath.Join(root, "onnx-backend", name))
+	}
+	dirs, err := runtimetest.Find(folders)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +37,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d cases pass", passed, len(dirs))
-	const atLeast = 1450
+	const atLeast = 1643
 	if passed < atLeast {
 		t.Errorf("%d cases pass, want at least %d", passed, atLeast)
 	}
