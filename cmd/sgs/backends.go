@@ -13,7 +13,7 @@ func newBackends(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backends [list|doctor|install onnxruntime]",
 		Short: "Show what runs here, why something does not, and install ONNX Runtime",
-		Args:  args("none, or list, doctor or install", 0, 0),
+		Args:  noCommand,
 		RunE:  func(*cobra.Command, []string) error { a.listBackends(); return nil },
 	}
 	c.AddCommand(&cobra.Command{

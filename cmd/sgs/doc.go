@@ -12,7 +12,7 @@ import (
 )
 
 func newDoc(a *app) *cobra.Command {
-	var dir string
+	var dir, man string
 	c := &cobra.Command{
 		Use:   "doc [NAME]",
 		Short: "Print the documentation of any name that scripts use",
@@ -21,7 +21,10 @@ func newDoc(a *app) *cobra.Command {
 (graph.layer, or layer alone), an operator of the standard (Conv). Without NAME, list
 the names.`,
 		Args: args("at most NAME", 0, 1),
-		RunE: func(_ *cobra.Command, got []string) error {
+		RunE: func(cmd *cobra.Command, got []string) error {
+			if man != "" {
+				return a.manPages(cmd.Root(), man)
+			}
 			x := a.docs()
 			if dir != "" {
 				if len(got) > 0 {
@@ -46,6 +49,7 @@ the names.`,
 		},
 	}
 	c.Flags().StringVar(&dir, "html", "", "write pages of all names into a folder")
+	c.Flags().StringVar(&man, "man", "", "write the man pages of the commands into a folder")
 	return c
 }
 

@@ -31,7 +31,7 @@ scripts load as @NAME//FILE.star:
 
 sgs.lock pins what each was, to the byte, and a script gets that or an error. Only
 these commands reach the network; a load never does.`,
-		Args: args("add, update, vendor, verify or list", 0, 0),
+		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(a.libAdd(), a.libUpdate(), a.libVendor(), a.libVerify(), a.libList())

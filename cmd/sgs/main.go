@@ -15,9 +15,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/internal/supervise"
 	"github.com/starlarkgs/starlarkgs/starlarkgs"
 )
@@ -43,7 +45,7 @@ type app struct {
 
 // commands lists the sub-commands in the order in which help shows them.
 var commands = []func(*app) *cobra.Command{
-	newRun, newRepl, newTest, newFmt, newDoc, newLib, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newVersion, newRoundtrip,
+	newRun, newRepl, newTest, newFmt, newDoc, newLib, newInspect, newInfer, newCompare, newSanitize, newExtract, newReduce, newConform, newBackends, newCompletion, newVersion, newRoundtrip,
 }
 
 // gcPercent lets the heap grow to four times what is in use before the collector
@@ -87,14 +89,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "sgs",
-		Short: "Surgery on ONNX models, by Starlark scripts and from the shell",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q%s", args[0], suggestions(cmd, args[0]))
-			}
-			return nil
-		},
+		Use:           "sgs",
+		Short:         "Surgery on ONNX models, by Starlark scripts and from the shell",
+		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -105,18 +102,26 @@ func newRoot(a *app) *cobra.Command {
 	root.PersistentFlags().CountVarP(&a.verbose, "verbose", "v", "say more (repeatable)")
 	root.PersistentFlags().CountVarP(&a.quiet, "quiet", "q", "say less (repeatable)")
 	root.PersistentFlags().StringVar(&a.ortLib, "ort-lib", "", "the shared library of ONNX Runtime")
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(newHelp())
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}
 	return root
 }
 
+// suggestions names the sub-commands that are nearest to a word.
 func suggestions(cmd *cobra.Command, word string) string {
-	near := cmd.SuggestionsFor(word)
-	if len(near) == 0 {
-		return ": see sgs help"
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
 	}
-	return fmt.Sprintf(" (did you mean %q?)", near[0])
+	if near := spell.Hint(word, names); near != "" {
+		return near
+	}
+	return ": see sgs help" + strings.TrimPrefix(cmd.CommandPath(), "sgs")
 }
 
 // statusError is an error with the exit status that it means.
