@@ -25,6 +25,7 @@ const (
 	term       = "golang.org/x/term"
 	protobuf   = "google.golang.org/protobuf"
 	gonum      = "gonum.org/v1/gonum"
+	images     = "golang.org/x/image"
 	npyio      = "github.com/sbinet/npyio"
 	readline   = "github.com/chzyer/readline"
 	graphviz   = "github.com/goccy/go-graphviz"
@@ -44,7 +45,7 @@ var testLibs = []string{goCmp, testscript, pty}
 
 // libraries are all that the project uses outside tests. One that is not here
 // has not been argued for.
-var libraries = []string{starlark, sys, term, protobuf, gonum, npyio, readline, graphviz, onnxLib, cobra, pflag, buildtools, goGit, toml}
+var libraries = []string{starlark, sys, term, protobuf, gonum, images, npyio, readline, graphviz, onnxLib, cobra, pflag, buildtools, goGit, toml}
 
 // forRuntimes is what every runtime/x may import; not another runtime/x.
 var forRuntimes = []string{"runtime", "ops/...", "onnx/...", "ir/...", "array/..."}
@@ -53,7 +54,7 @@ var rules = []rule{
 	{folder: "array/...", imports: []string{"array/..."}},
 	{folder: "ir/...", imports: []string{"ir/...", "array/..."}},
 	{folder: "onnx/...", imports: []string{"onnx/...", "ir/...", "array/..."}, libs: []string{protobuf, sys, term}},
-	{folder: "ops/...", imports: []string{"ops/...", "ir/...", "array/..."}, libs: []string{gonum}},
+	{folder: "ops/...", imports: []string{"ops/...", "ir/...", "array/..."}, libs: []string{gonum, images}},
 
 	// The interface knows none of those who fulfil it.
 	{folder: "runtime", imports: []string{"ir/...", "array/..."}, libs: []string{npyio}},
