@@ -32,7 +32,7 @@ func TestChunks(t *testing.T) {
 		{"a name of the host may be taken and used before", []step{{"sum([1, 2])", "3"}, {"sum = 5\ndef f(): return sum\nf()", "5"}, {"max(1, 2)", "2"}, {"def f(): return min([4, 3])\nf()", "3"}, {"min = len", ""}, {"f()", "2"}}},
 		{"conditional binding falls back", []step{{"x = 1", ""}, {"if False:\n    x = 2\n", ""}, {"def f():\n    return x\nif False:\n    x = 3\nf()", "1"}, {"def g():\n    return len([0])\nif False:\n    len = 3\ng()", "1"}}},
 		{"decorators", []step{{"def twice(f):\n    return lambda x: f(f(x))", ""}, {"@twice\ndef inc(x):\n    return x + 1", ""}, {"inc(0)", "2"}}},
-		{"loads stay", []step{{`load("testdata/lib/err.star", "helper", b = "broken")`, ""}, {"helper", "<function helper>"}, {"def f(): return b\nf()", "<function broken>"}}},
+		{"loads stay", []step{{`load("testdata/errors/lib/err.star", "helper", b = "broken")`, ""}, {"helper", "<function helper>"}, {"def f(): return b\nf()", "<function broken>"}}},
 		{"an error keeps what came before", []step{{"x = 1\ny = 1 // 0\nz = 3", "!<prompt>:2:7: floored division by zero"}, {"x", "1"}, {"z", "!<prompt 3>:1:1: undefined: z"}}},
 		{"an undefined name outside functions runs nothing", []step{{"x = 1\nprint(zz)", "!<prompt>:2:7: undefined: zz"}, {"x", "!<prompt 2>:1:1: undefined: x"}}},
 		{"names are near", []step{{"kernel = 3", ""}, {"kernal", "!<prompt 2>:1:1: undefined: kernal (did you mean kernel?)"}}},

@@ -145,6 +145,7 @@ var (
 	unassigned   = regexp.MustCompile(`^(?:global|local) variable (\S+) referenced before assignment$`)
 	unpredefined = regexp.MustCompile(`^internal error: predeclared variable (\S+) is uninitialized$`)
 	noParameter  = regexp.MustCompile(`^function (\S+) got an unexpected keyword argument "(\w+)"$`)
+	notOrdered   = regexp.MustCompile(`^(tensor|array) (<=?|>=?) \S+ not implemented$`)
 	noLoadName   = regexp.MustCompile(`^load: name (\S+) not found in module (.*)$`)
 )
 
@@ -168,6 +169,9 @@ func (h *Host) explainRun(msg string, pos syntax.Position, script bool) (string,
 	}
 	if m := noAttribute.FindStringSubmatch(msg); m != nil {
 		return msg, pythonMethods[m[1]+"."+m[2]]
+	}
+	if m := notOrdered.FindStringSubmatch(msg); m != nil {
+		return msg, fmt.Sprintf("a comparison gives a bool here; %s(a, b)", builders[m[1]+m[2]])
 	}
 	for _, r := range runHints {
 		if strings.Contains(msg, r.text) {
@@ -313,6 +317,14 @@ func operandAt(file *syntax.File, pos syntax.Position) *syntax.Ident {
 
 func samePlace(a, b syntax.Position) bool { return a.Line == b.Line && a.Col == b.Col }
 
+// builders are what compares in place of an operator.
+var builders = map[string]string{
+	"tensor<": "the node is g.op.Less", "tensor<=": "the node is g.op.LessOrEqual",
+	"tensor>": "the node is g.op.Greater", "tensor>=": "the node is g.op.GreaterOrEqual",
+	"array<": "the elements are compared by np.less", "array<=": "the elements are compared by np.less_equal",
+	"array>": "the elements are compared by np.greater", "array>=": "the elements are compared by np.greater_equal",
+}
+
 // runHints answer errors of running scripts that Python's habits cause.
 var runHints = []struct{ text, hint string }{
 	{"unknown conversion %.", `% takes no width or precision: format(x, ".2f")`},
@@ -322,6 +334,7 @@ var runHints = []struct{ text, hint string }{
 	{"unknown binary op: string + int", "str(x) makes a string of a number"},
 	{"unknown binary op: string + float", "str(x) makes a string of a number"},
 	{"unhashable type: list", "a tuple can be a key: tuple(x)"},
+	{"cannot assign to element of frozen list", "assign a whole list, as t.shape = [1] + t.shape[1:]"},
 	{"Starlark stack overflow", "the recursion has no end"},
 }
 

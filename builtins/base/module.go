@@ -101,11 +101,13 @@ func unfit(v starlark.Value, limit int, parts *int) string {
 	switch v := v.(type) {
 	case *builtin.Callable:
 		return "a function, want a value"
+	case starlark.String, starlark.Bytes:
+		return ""
 	case *starlark.List:
 		return each(v.Len(), v.Index)
 	case starlark.Tuple:
 		return each(v.Len(), v.Index)
-	case *starlark.Dict:
+	case starlark.IterableMapping:
 		items := v.Items()
 		return each(len(items), func(i int) starlark.Value { return items[i][1] })
 	case *starlarkstruct.Struct:
@@ -113,6 +115,14 @@ func unfit(v starlark.Value, limit int, parts *int) string {
 		v.ToStringDict(fields)
 		names := fields.Keys()
 		return each(len(names), func(i int) starlark.Value { return fields[names[i]] })
+	case starlark.Indexable: // an array, a live list, a range
+		return each(v.Len(), v.Index)
+	case starlark.HasAttrs:
+		if _, iterable := v.(starlark.Iterable); !iterable {
+			// The codec writes the attributes of any value: of a graph its nodes, of
+			// each its graph, and so on.
+			return "a " + v.Type() + ", want null, a bool, number, string, list or dict"
+		}
 	}
 	return ""
 }

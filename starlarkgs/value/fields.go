@@ -66,7 +66,7 @@ func (t *fieldTable[T]) attr(env *Env, recv T, v starlark.Value, typ, name strin
 func (t *fieldTable[T]) setField(env *Env, recv T, typ, name string, v starlark.Value) error {
 	f := t.byName[name]
 	if f == nil {
-		return starlark.NoSuchAttrError(fmt.Sprintf("%s has no field %q to assign%s", typ, name, env.hint(name, t.settable())))
+		return fmt.Errorf("%s has no field %q to assign%s", typ, name, env.hint(name, t.settable()))
 	}
 	if f.set == nil {
 		return fmt.Errorf("cannot assign %s.%s: it is read-only", typ, name)
