@@ -271,6 +271,17 @@ func (a *Array) Source() Source {
 	return a.buf.src
 }
 
+// Part returns the place of the bytes in their source: n bytes from off on, as
+// long as they lie there in one piece, whole bytes, and nothing was written; else
+// a nil source.
+func (a *Array) Part() (src Source, off, n int64) {
+	bits := a.dtype.Bits()
+	if a.buf.src == nil || !a.IsContiguous() || a.offset*bits%8 != 0 || a.Size()*bits%8 != 0 && a.Source() == nil {
+		return nil, 0, 0
+	}
+	return a.buf.src, int64(a.offset) * int64(bits) / 8, a.NBytes()
+}
+
 // own makes the buffer private before a write; views of it see the write.
 func (a *Array) own() error {
 	if err := a.Load(); err != nil {

@@ -45,11 +45,11 @@ func decodeFile(path string) (*decoded, error) {
 		return nil, err
 	}
 	d := &decoded{model: &pb.ModelProto{}}
-	key, err := decode(src, modelMsg, d.model)
+	key, err := decode(src, modelMsg, d.model, defaultLimits)
 	if err != nil {
 		return nil, inFile(path, err)
 	}
-	d.loader = tensorLoader{src: src, key: key, ext: newExternalDir(filepath.Dir(path), path)}
+	d.loader = tensorLoader{src: src, key: key, ext: newExternalDir(filepath.Dir(path), path, OpenOptions{})}
 	return d, nil
 }
 

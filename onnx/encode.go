@@ -23,8 +23,9 @@ type encoder struct {
 	names    *nameTable
 	payloads []payload
 	// place, where set, may put the bytes of a weight into another file: it
-	// returns the entries of external_data, or nil to keep them inside.
-	place func(t *ir.Tensor, name string, a *array.Array, s *storage) []*pb.StringStringEntryProto
+	// returns the entries of external_data, or nil to keep them inside. It is
+	// given no tensor for what is not a constant.
+	place placeFunc
 	err   error
 }
 
@@ -242,7 +243,7 @@ func (e *encoder) tensor(t *ir.Tensor, name string, l *ir.Literal) *pb.TensorPro
 	if name != p.GetName() {
 		p.Name = proto.String(name)
 	}
-	if t != nil && e.place != nil {
+	if e.place != nil {
 		if entries := e.place(t, name, l.Array, s); entries != nil {
 			return external(p, entries)
 		}
@@ -321,16 +322,26 @@ func (s arraySource) Len() int64 { return s.a.NBytes() }
 // Bytes returns the bytes.
 func (s arraySource) Bytes() ([]byte, error) { return s.a.Bytes() }
 
-// ReadAt reads from the file, or from memory.
+// ReadAt reads from the file, or from memory. A part of an unchanged array is
+// read from the file too: pages of a mapping that are touched count as memory.
 func (s arraySource) ReadAt(p []byte, off int64) (int, error) {
-	if src := s.a.Source(); src != nil {
-		return src.ReadAt(p, off)
+	if src, from, n := s.a.Part(); src != nil {
+		return src.ReadAt(p[:min(int64(len(p)), n-off)], from+off)
 	}
 	b, err := s.a.Bytes()
 	if err != nil {
 		return 0, err
 	}
 	return (&memory{data: b}).readAt(p, off)
+}
+
+// NextData tells where a hole of the file that the array lies in ends.
+func (s arraySource) NextData(off int64) int64 {
+	src, from, n := s.a.Part()
+	if h, ok := src.(holes); ok {
+		return min(max(h.NextData(from+off)-from, off), n)
+	}
+	return off
 }
 
 func (e *encoder) sparse(sp *ir.Sparse, name string) *pb.SparseTensorProto {

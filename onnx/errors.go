@@ -16,6 +16,7 @@ var (
 	ErrNotONNX   = errors.New("not an ONNX model")
 	ErrInvalid   = errors.New("invalid ONNX model")
 	ErrExternal  = errors.New("external data")
+	ErrLimit     = errors.New("a limit is reached")
 )
 
 // FormatError tells what is wrong with a file.

@@ -6,10 +6,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// segment is a piece of the file to write: bytes, or the payload of a field.
+// segment is a piece of a file to write: bytes, the payload of a field, or a
+// number of zeros.
 type segment struct {
 	bytes []byte
 	src   source
+	skip  int64
 }
 
 // expand replaces the placeholders in an encoded message by their payloads: it

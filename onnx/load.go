@@ -10,13 +10,11 @@ import (
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
 )
 
-// maxBodies bounds how deep graphs may be nested in nodes.
-const maxBodies = 32
-
 // loader makes the IR of decoded messages.
 type loader struct {
 	tensors tensorLoader
 	depth   int
+	n       counter
 }
 
 // scope resolves names: those of a graph, then those of the graphs around it.
@@ -45,6 +43,9 @@ func (l *loader) model(p *pb.ModelProto) (*ir.Model, error) {
 	if err := l.fill(m.Graph(), p.Graph, nil); err != nil {
 		return nil, at("graph", err)
 	}
+	if err := l.n.function(len(p.Functions)); err != nil {
+		return nil, err
+	}
 	var fns []*ir.Function
 	for i, f := range p.Functions {
 		fn, err := l.function(f)
@@ -54,6 +55,9 @@ func (l *loader) model(p *pb.ModelProto) (*ir.Model, error) {
 		fns = append(fns, fn)
 	}
 	m.SetFunctions(fns)
+	if err := checkCalls(m, l.n.limits.Calls); err != nil {
+		return nil, err
+	}
 	rest := &pb.ModelProto{Configuration: p.Configuration, TrainingInfo: p.TrainingInfo}
 	rest.ProtoReflect().SetUnknown(p.ProtoReflect().GetUnknown())
 	m.Extra = &modelExtra{rest: rest, head: presence(p), training: l.tensors}
@@ -90,8 +94,11 @@ func kept[T proto.Message](p T, unusual bool) any {
 func (l *loader) fill(g *ir.Graph, p *pb.GraphProto, outer *scope) error {
 	l.depth++
 	defer func() { l.depth-- }()
-	if l.depth > maxBodies {
-		return faultf(ErrInvalid, "graphs are nested deeper than %d", maxBodies)
+	if l.depth > l.n.limits.Bodies {
+		return over("bodies", "graphs within graphs", l.n.limits.Bodies)
+	}
+	if err := l.n.node(len(p.Node)); err != nil {
+		return err
 	}
 	g.SetDoc(p.GetDocString())
 	g.SetMetadata(props(p.MetadataProps))
@@ -287,6 +294,9 @@ func (l *loader) node(g *ir.Graph, p *pb.NodeProto, s *scope, outs []*ir.Tensor)
 		n.SetMetadata(props(p.MetadataProps))
 	}
 	if len(p.Attribute) > 0 {
+		if err := l.n.attrs(len(p.Attribute)); err != nil {
+			return nil, err
+		}
 		attrs := make([]*ir.Attr, len(p.Attribute))
 		for i, a := range p.Attribute {
 			attr, err := l.attr(a, s)

@@ -16,6 +16,13 @@ import (
 type OpenOptions struct {
 	// ExternalDir is where external data lies; "" is the model's folder.
 	ExternalDir string
+	// AllowDirs are folders outside the model's that links of its external data
+	// may lead into.
+	AllowDirs []string
+	// Strict refuses external data that is reached by a link, or that has
+	// several names.
+	Strict bool
+	Limits Limits
 }
 
 // Open opens the model in a file. Weights are mapped, not read.
@@ -35,7 +42,7 @@ func Open(path string, o OpenOptions) (*ir.Model, error) {
 	if dir == "" {
 		dir = filepath.Dir(path)
 	}
-	m, err := read(src, newExternalDir(dir, path))
+	m, err := read(src, newExternalDir(dir, path, o), o.Limits)
 	if err != nil {
 		return nil, inFile(path, err)
 	}
@@ -45,7 +52,7 @@ func Open(path string, o OpenOptions) (*ir.Model, error) {
 // Read decodes the model in data, which the model then refers to: it must not
 // be changed. External data can't be reached.
 func Read(data []byte) (*ir.Model, error) {
-	return read(&memory{bytes.NewReader(data), data}, nil)
+	return read(&memory{bytes.NewReader(data), data}, nil, Limits{})
 }
 
 // memory is bytes as a source.
@@ -65,16 +72,19 @@ func (m *memory) section(off, n int64) source {
 
 // decode reads a message of any kind from a source: its skeleton, with weights
 // of at least elideFrom bytes left out.
-func decode(src source, kind *message, into proto.Message) (key uint64, err error) {
+func decode(src source, kind *message, into proto.Message, limits Limits) (key uint64, err error) {
+	if src.Len() > limits.FileSize {
+		return 0, over("file_size", "bytes in the file", limits.FileSize)
+	}
 	if err := sniff(src, src.Len()); err != nil {
 		return 0, err
 	}
 	key = rand.Uint64() | 1
-	w := &walker{c: &cursor{r: src, size: src.Len()}, key: key}
+	w := &walker{c: &cursor{r: src, size: src.Len()}, key: key, n: counter{limits: limits}}
 	if err := w.walk(kind, src.Len(), 0); err != nil {
 		return 0, notModel(src, err)
 	}
-	opts := proto.UnmarshalOptions{RecursionLimit: 2 * maxDepth}
+	opts := proto.UnmarshalOptions{RecursionLimit: 2 * limits.Depth}
 	if err := opts.Unmarshal(w.out, into); err != nil {
 		return 0, notModel(src, faultf(ErrInvalid, "the message does not decode: %v", err))
 	}
@@ -91,15 +101,16 @@ func notModel(src source, err error) error {
 	return err
 }
 
-func read(src source, ext *externalDir) (*ir.Model, error) {
+func read(src source, ext *externalDir, limits Limits) (*ir.Model, error) {
+	limits = limits.withDefaults()
 	var p pb.ModelProto
-	key, err := decode(src, modelMsg, &p)
+	key, err := decode(src, modelMsg, &p, limits)
 	if err != nil {
 		return nil, err
 	}
 	if p.Graph == nil {
 		return nil, faultf(ErrInvalid, "not an ONNX model: it has no graph")
 	}
-	l := &loader{tensors: tensorLoader{src: src, key: key, ext: ext}}
+	l := &loader{tensors: tensorLoader{src: src, key: key, ext: ext}, n: counter{limits: limits}}
 	return l.model(&p)
 }

@@ -2,8 +2,10 @@ package onnx
 
 import (
 	"encoding/binary"
+	"io"
 	"math"
 	"strconv"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -254,55 +256,115 @@ type typedPayload struct {
 	dt    array.DType
 	src   source
 	n     int64
+
+	mu   sync.Mutex
+	next typedReader // goes on where the last read ended
 }
 
 // Len returns the number of bytes that the elements take in the layout of raw_data.
 func (p *typedPayload) Len() int64 { return p.n }
 
+func (p *typedPayload) plain() bool { return p.field == fieldFloat || p.field == fieldDouble }
+
+// check refuses elements that can't be what type and shape say, before memory is
+// taken for them: an element takes a byte of varint at least.
+func (p *typedPayload) check() error {
+	if p.field != typedField(p.dt) {
+		return faultf(ErrInvalid, "the elements of %s lie in field %d, want %d", p.dt, p.field, typedField(p.dt))
+	}
+	width := int64(max(p.dt.Bits(), 8) / 8)
+	if p.n > p.src.Len()*width || p.plain() && p.n != p.src.Len() {
+		return faultf(ErrInvalid, "the packed elements of %s take %d bytes, want %d in the end", p.dt, p.src.Len(), p.n)
+	}
+	return nil
+}
+
 // Bytes decodes the elements.
 func (p *typedPayload) Bytes() ([]byte, error) {
-	b, err := p.src.Bytes()
-	if err != nil {
+	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if p.field != typedField(p.dt) {
-		return nil, faultf(ErrInvalid, "the elements of %s lie in field %d, want %d", p.dt, p.field, typedField(p.dt))
+	if p.plain() {
+		return p.src.Bytes()
 	}
-	if p.field == fieldFloat || p.field == fieldDouble {
-		return b, nil
-	}
-	var out []byte
-	err = mmap.Guard(func() error {
-		out = make([]byte, 0, p.n)
-		for len(b) > 0 {
-			v, n := protowire.ConsumeVarint(b)
-			if n < 0 {
-				return faultf(ErrInvalid, "a varint of the packed elements does not end")
-			}
-			b = b[n:]
-			if int64(len(out)) > p.n {
-				break
-			}
-			out = appendElem(out, p.dt, v)
-		}
-		return nil
-	})
-	if err != nil {
+	out := make([]byte, p.n)
+	r := typedReader{p: p}
+	if err := r.read(out); err != nil {
 		return nil, err
 	}
-	if int64(len(out)) != p.n {
-		return nil, faultf(ErrInvalid, "the packed elements of %s hold %d bytes, want %d", p.dt, len(out), p.n)
+	if !r.done() {
+		return nil, faultf(ErrInvalid, "the packed elements of %s hold more than %d bytes", p.dt, p.n)
 	}
 	return out, nil
 }
 
-// ReadAt reads decoded bytes.
+// ReadAt reads decoded bytes. Reading them in order decodes each once.
 func (p *typedPayload) ReadAt(b []byte, off int64) (int, error) {
-	data, err := p.Bytes()
-	if err != nil {
+	if err := p.check(); err != nil {
 		return 0, err
 	}
-	return (&memory{data: data}).readAt(b, off)
+	if p.plain() {
+		return p.src.ReadAt(b, off)
+	}
+	if off < 0 || off > p.n {
+		return 0, faultf(ErrInvalid, "offset %d: the data has %d bytes", off, p.n)
+	}
+	short := int64(len(b)) > p.n-off
+	b = b[:min(int64(len(b)), p.n-off)]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next.p == nil || off < p.next.at {
+		p.next = typedReader{p: p}
+	}
+	for p.next.at < off {
+		var skipped [4096]byte
+		if err := p.next.read(skipped[:min(off-p.next.at, int64(len(skipped)))]); err != nil {
+			return 0, err
+		}
+	}
+	if err := p.next.read(b); err != nil {
+		return 0, err
+	}
+	if short {
+		return len(b), io.EOF
+	}
+	return len(b), nil
+}
+
+// typedReader decodes varints through a window of the file.
+type typedReader struct {
+	p     *typedPayload
+	c     *cursor
+	at    int64    // decoded bytes that were given out
+	left  [16]byte // of the element that the last read broke off in
+	nLeft int
+}
+
+func (r *typedReader) done() bool { return r.c == nil || r.c.off >= r.c.size }
+
+// read fills b with the next decoded bytes.
+func (r *typedReader) read(b []byte) error {
+	if r.c == nil {
+		r.c = &cursor{r: r.p.src, size: r.p.src.Len()}
+	}
+	for len(b) > 0 {
+		if r.nLeft == 0 {
+			if r.done() {
+				return faultf(ErrInvalid, "the packed elements of %s hold %d bytes, want %d", r.p.dt, r.at, r.p.n)
+			}
+			v, err := r.c.varint(r.c.size)
+			if err != nil {
+				return faultf(ErrInvalid, "a varint of the packed elements does not end")
+			}
+			r.nLeft = len(appendElem(r.left[:0], r.p.dt, v))
+		}
+		k := copy(b, r.left[:r.nLeft])
+		copy(r.left[:], r.left[k:r.nLeft])
+		r.nLeft -= k
+		r.at += int64(k)
+		b = b[k:]
+	}
+	return nil
 }
 
 func (m *memory) readAt(b []byte, off int64) (int, error) {
@@ -328,6 +390,7 @@ func (l *tensorLoader) external(t *pb.TensorProto, dt array.DType, shape []int) 
 	if l.ext == nil {
 		return nil, faultf(ErrExternal, "external data %q: the model was read from memory, so it has no folder", e.location)
 	}
+	e.name = t.GetName()
 	src, err := l.ext.source(e, n)
 	if err != nil {
 		return nil, err
@@ -339,6 +402,8 @@ func (l *tensorLoader) external(t *pb.TensorProto, dt array.DType, shape []int) 
 type externalEntry struct {
 	location, checksum string
 	offset, length     int64
+	unplaced           bool   // neither offset nor length is given
+	name               string // of the tensor
 }
 
 // parseExternal reads the five keys that the standard has; each may come once.
@@ -366,6 +431,7 @@ func parseExternal(entries []*pb.StringStringEntryProto) (externalEntry, error) 
 			return e, err
 		}
 	}
+	e.unplaced = !seen["offset"] && !seen["length"]
 	if e.location == "" {
 		return e, faultf(ErrExternal, "external_data: got no location")
 	}
@@ -374,7 +440,7 @@ func parseExternal(entries []*pb.StringStringEntryProto) (externalEntry, error) 
 
 func parseSize(k, v string) (int64, error) {
 	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || v[0] == '+' || v[0] == '-' {
 		return 0, faultf(ErrExternal, "external_data: %s: got %q, want a decimal number ≥ 0", k, v)
 	}
 	return n, nil

@@ -34,7 +34,7 @@ func decodeValue(data []byte, typ *ir.Type) (array.Value, error) {
 		kind = typ.Kind
 	}
 	var err error
-	opts := proto.UnmarshalOptions{RecursionLimit: 2 * maxDepth}
+	opts := proto.UnmarshalOptions{RecursionLimit: 2 * defaultLimits.Depth}
 	switch kind {
 	case ir.SequenceKind:
 		var p pb.SequenceProto

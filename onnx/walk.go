@@ -9,9 +9,6 @@ import (
 // elideFrom is the size from which a byte field of a tensor is left in the file.
 const elideFrom = 1 << 10
 
-// maxDepth bounds how deep messages may be nested.
-const maxDepth = 100
-
 // message describes what the walk must know of a message: which fields hold
 // messages in which weights may lie.
 type message struct {
@@ -78,6 +75,7 @@ type walker struct {
 	c   *cursor
 	out []byte
 	key uint64
+	n   counter
 }
 
 // lenWidth is the width of the padded varints that nested lengths are written
@@ -96,8 +94,8 @@ func patchLen(b []byte, at int) {
 
 // walk copies the message that ends at end.
 func (w *walker) walk(m *message, end int64, depth int) error {
-	if depth > maxDepth {
-		return faultf(ErrInvalid, "messages are nested deeper than %d", maxDepth)
+	if depth > w.n.limits.Depth {
+		return over("depth", "messages within messages", w.n.limits.Depth)
 	}
 	counts := map[protowire.Number]int{}
 	for w.c.off < end {
@@ -122,6 +120,9 @@ func (w *walker) walk(m *message, end int64, depth int) error {
 		}
 		if int64(n) < 0 || int64(n) > end-w.c.off {
 			return placed(m, num, counts, w.c.over(int64(n), end))
+		}
+		if err := w.n.field(m, num); err != nil {
+			return err
 		}
 		if err := w.bytes(m, num, tag, int64(n), depth); err != nil {
 			return placed(m, num, counts, err)
@@ -171,6 +172,9 @@ func (w *walker) bytes(m *message, num protowire.Number, tag uint64, n int64, de
 	}
 	w.out = protowire.AppendVarint(w.out, tag)
 	sub := m.fields[num].msg
+	if sub == nil && n > w.n.limits.String {
+		return over("string", "bytes in one string", w.n.limits.String)
+	}
 	if sub == nil || n < elideFrom {
 		w.out = protowire.AppendVarint(w.out, uint64(n))
 		b, err := w.c.take(n, w.c.off+n)

@@ -26,14 +26,9 @@ import (
 	"io"
 	"os"
 	goruntime "runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 )
-
-// ErrFault is what Guard returns when mapped bytes could not be read, most
-// likely because another program cut the file.
-var ErrFault = errors.New("a mapped file was cut while it was read")
 
 // ErrNotRegular is wrapped in what Open returns for a folder, pipe or device.
 var ErrNotRegular = errors.New("not a regular file")
@@ -60,7 +55,23 @@ func Open(path string) (*File, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	return New(f)
+}
+
+// OpenIn opens the regular file at the path rel below a folder. No link on the
+// way leads out of the folder, whatever happens to it meanwhile.
+func OpenIn(dir, rel string) (*File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	// what is no regular file is found out on the handle: opening does not block
+	f, err := root.OpenFile(rel, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +127,9 @@ func (f *File) mapping() ([]byte, error) {
 		return nil, fmt.Errorf("%s: cannot map it: %w", f.Name(), err)
 	}
 	f.data = data
+	forget := remember(f.Name(), data)
 	goruntime.AddCleanup(f, func(delay time.Duration) {
-		time.AfterFunc(delay, unmap)
+		time.AfterFunc(delay, func() { forget(); unmap() })
 	}, unmapDelay)
 	return data, nil
 }
@@ -165,6 +177,14 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
+// NextData returns the offset of the first byte at or after off that is not in
+// a hole of the file: the bytes before it are zeros that take no disk. Where
+// holes can't be told it returns off.
+func (s *Section) NextData(off int64) int64 {
+	next := nextData(s.file.file, s.off+off, s.off+s.n)
+	return min(max(next-s.off, off), s.n)
+}
+
 // Bytes returns the mapped bytes, which must not be written and are valid as
 // long as the section is reachable; where files can't be mapped, a copy.
 func (s *Section) Bytes() ([]byte, error) {
@@ -191,28 +211,4 @@ func (s *Section) WillRead() {
 	if data != nil && s.n > 0 {
 		adviseSequential(data, s.off, s.n)
 	}
-}
-
-// Guard calls f, which reads mapped bytes on this goroutine, and returns its
-// error, or ErrFault when a mapped file was cut under it. Goroutines that f
-// starts need a Guard of their own. Other panics pass.
-func Guard(f func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		r := recover()
-		if r == nil {
-			return
-		}
-		// A fault at an address is such an error; a nil pointer's is not one of a
-		// mapping, and stays a bug.
-		fault, ok := r.(interface {
-			goruntime.Error
-			Addr() uintptr
-		})
-		if !ok || fault.Addr() < 4096 {
-			panic(r)
-		}
-		err = ErrFault
-	}()
-	return f()
 }
