@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -230,6 +231,8 @@ func (h *Host) guarded(ctx context.Context, name string, f func(*starlark.Thread
 		builtin.SetRecorder(t, h.opts.Called)
 	}
 	finish := h.limit(ctx, t)
+	// a weight that is read from a file which another program cuts is an error
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			err = &crashed{builtin.Recovered("", r)}

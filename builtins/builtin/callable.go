@@ -8,6 +8,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/starlarkgs/starlarkgs/internal/mmap"
 	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
@@ -119,6 +120,9 @@ type PanicError struct {
 func Recovered(fn string, r any) error {
 	if e, ok := r.(*PanicError); ok {
 		return e
+	}
+	if err := mmap.Fault(r); err != nil {
+		return err // a file was cut: no bug
 	}
 	return &PanicError{Func: fn, Value: r, Stack: debug.Stack()}
 }

@@ -78,26 +78,7 @@ func modelOf(g value.Graph) (*ir.Model, error) {
 // Funcs returns the predeclared functions.
 func (k *Kit) Funcs() []*builtin.Func {
 	return append([]*builtin.Func{
-		{
-			Name: "open", Doc: "opens a model file and returns its graph. Weights are mapped, not read.",
-			Params:  []builtin.Param{builtin.Req("path", "string", "the file"), builtin.Opt("external", nil, "string", "the folder of external data, None for the model's own")},
-			Returns: "graph", Example: "g = graph(\"demo\", inputs = [variable(\"x\", \"float32\", [1])])\ng.outputs = [g.op.Relu(g.inputs[0])]\ng.save(\"demo.onnx\")\nassert.eq(open(\"demo.onnx\").name, \"demo\")",
-			Fn: func(c *builtin.Call) (starlark.Value, error) {
-				path, dir := c.Str("path"), c.Str("external")
-				if err := c.Err(); err != nil {
-					return nil, err
-				}
-				allowed, err := c.Env().Files.Read(path)
-				if err != nil {
-					return nil, err
-				}
-				m, err := onnx.Open(allowed, onnx.OpenOptions{ExternalDir: dir})
-				if err != nil {
-					return nil, err
-				}
-				return c.Env().Graph(m.Graph()), nil
-			},
-		},
+		openFunc,
 		{
 			Name: "run", Doc: "runs a model on inputs and returns its outputs by name. An input that is not given is an error; random_inputs makes them.",
 			Params: []builtin.Param{
@@ -137,43 +118,7 @@ func (k *Kit) Funcs() []*builtin.Func {
 
 // Methods returns the methods of graph.
 func (k *Kit) Methods() []*builtin.Func {
-	return append([]*builtin.Func{{
-		Name: "graph.save", Doc: "writes the model: to a temporary file that is then renamed, so the target may be the file that the model was opened from. Returns the notes of what was decided without being asked.",
-		Params: []builtin.Param{
-			builtin.Req("path", "string", "the file"), builtin.Opt("external", "auto", "string", `where weights go: "auto", "keep", "single", "each" or "none"`),
-			builtin.Opt("threshold", 1024, "int", "the bytes from which a weight goes outside"), builtin.Opt("location", nil, "string", "the file of external weights, beside the model"),
-		},
-		Returns: "list of string", Example: "g = graph(inputs = [variable(\"x\", \"float32\", [1])])\ng.outputs = [g.op.Relu(g.inputs[0])]\nassert.eq(g.save(\"m.onnx\"), [])",
-		Fn: save,
-	}}, k.surgeryMethods()...)
-}
-
-func save(c *builtin.Call) (starlark.Value, error) {
-	g := c.Recv.(value.Graph)
-	o := onnx.SaveOptions{External: onnx.External(c.Str("external")), Threshold: int64(c.Int("threshold")), Location: c.Str("location")}
-	path := c.Str("path")
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	m, err := modelOf(g)
-	if err != nil {
-		return nil, err
-	}
-	if path, err = c.Env().Files.Write(path); err != nil {
-		return nil, err
-	}
-	if err := m.Verify(); err != nil {
-		return nil, err
-	}
-	r, err := onnx.Save(m, path, o)
-	if err != nil {
-		return nil, err
-	}
-	notes := make([]starlark.Value, len(r.Notes))
-	for i, n := range r.Notes {
-		notes[i] = starlark.String(n)
-	}
-	return starlark.NewList(notes), nil
+	return append([]*builtin.Func{saveMethod}, k.surgeryMethods()...)
 }
 
 func (k *Kit) run(c *builtin.Call) (starlark.Value, error) {

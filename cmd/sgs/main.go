@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/starlarkgs/starlarkgs/internal/mmap"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/internal/supervise"
 	"github.com/starlarkgs/starlarkgs/starlarkgs"
@@ -74,7 +75,7 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := mmap.Guard(func() error { return root.ExecuteContext(ctx) })
 	if err == nil {
 		return 0
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/starlarkgs/starlarkgs/internal/mmap"
 	"github.com/starlarkgs/starlarkgs/onnx"
 	"github.com/starlarkgs/starlarkgs/surgery"
 )
@@ -17,7 +18,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &status):
 		return status.status
-	case errors.As(err, &format), errors.As(err, &path):
+	case errors.As(err, &format), errors.As(err, &path), errors.Is(err, mmap.ErrFault):
 		return exitFile
 	}
 	return exitBad
