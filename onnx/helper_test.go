@@ -100,6 +100,9 @@ func hashes(m *ir.Model) (string, error) {
 	var out []string
 	for _, g := range m.Graphs() {
 		for _, t := range g.Initializers() {
+			if t.Array() == nil { // a sparse one
+				continue
+			}
 			b, err := t.Array().Bytes()
 			if err != nil {
 				return "", err

@@ -391,3 +391,30 @@ func TestHolesStay(t *testing.T) {
 		t.Errorf("the first data lies at %d", next)
 	}
 }
+
+// TestSaveTwice saves a model, opens it, saves it over itself and compares.
+func TestSaveTwice(t *testing.T) {
+	m, err := Read(small(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir() + "/m.onnx"
+	if _, err := Save(m, path, SaveOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(path, OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := Marshal(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Save(again, path, SaveOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Marshal(again)
+	if err != nil || string(first) != string(second) {
+		t.Errorf("saving twice gives other bytes: %v", err)
+	}
+}
