@@ -11,7 +11,7 @@ import (
 
 // pages are the pages of the documentation: one that lists all, one for each
 // group. They need nothing from outside.
-var pages = template.Must(template.New("").Parse(`
+const pages = `
 {{- define "head"}}<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
@@ -38,28 +38,29 @@ dt { font-family: ui-monospace, monospace; } dd { margin: 0 0 .4rem 2rem; }
 {{range .Entries}}<h2 id="{{.Name}}">{{.Name}}</h2>
 <pre>{{.Text}}</pre>
 {{end}}</html>
-{{end}}`))
+{{end}}`
 
 // WriteHTML writes the pages into a folder, which is made, and returns how many.
 func (x *Index) WriteHTML(dir string) (int, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err
 	}
+	t := template.Must(template.New("").Parse(pages))
 	groups := x.groups()
-	if err := writePage(filepath.Join(dir, "index.html"), "index", groups); err != nil {
+	if err := writePage(t, filepath.Join(dir, "index.html"), "index", groups); err != nil {
 		return 0, err
 	}
 	for _, g := range groups {
-		if err := writePage(filepath.Join(dir, g.Name+".html"), "group", g); err != nil {
+		if err := writePage(t, filepath.Join(dir, g.Name+".html"), "group", g); err != nil {
 			return 0, err
 		}
 	}
 	return len(groups) + 1, nil
 }
 
-func writePage(file, page string, data any) error {
+func writePage(t *template.Template, file, page string, data any) error {
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, page, data); err != nil {
+	if err := t.ExecuteTemplate(&b, page, data); err != nil {
 		return err
 	}
 	return atomicfile.Replace(file, b.Bytes())

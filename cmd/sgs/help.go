@@ -1,11 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"os"
-
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 )
@@ -77,20 +73,4 @@ func noCommand(cmd *cobra.Command, got []string) error {
 		return usagef("unknown command %q%s", got[0], suggestions(cmd, got[0]))
 	}
 	return nil
-}
-
-// manPages writes a page for each command.
-func (a *app) manPages(root *cobra.Command, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	root.DisableAutoGenTag = true // it holds the date
-	if err := doc.GenManTree(root, &doc.GenManHeader{Title: "SGS", Section: "1", Source: "sgs " + version, Manual: "Starlark GraphSurgeon"}, dir); err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	files, err := os.ReadDir(dir)
-	if err == nil && a.quiet == 0 {
-		fmt.Fprintf(a.stdout, "%d pages in %s\n", len(files), dir)
-	}
-	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,9 +58,21 @@ func TestHelp(t *testing.T) {
 
 func TestManPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man")
-	must(t, "doc", "--man", dir)
+	out := must(t, "doc", "--man", dir)
 	text, err := os.ReadFile(filepath.Join(dir, "sgs-lib-vendor.1"))
-	if err != nil || !strings.Contains(string(text), `.TH "SGS" "1"`) || !strings.Contains(string(text), "sgs_libs") {
-		t.Errorf("got %.300s (%v)", text, err)
+	for _, want := range []string{`.TH SGS\-LIB\-VENDOR 1 `, ".SH NAME\nsgs\\-lib\\-vendor \\- Copy libraries", ".SH SYNOPSIS\n.B sgs lib vendor [NAMES]", ".B \\-v, \\-\\-verbose count\n", ".BR sgs\\-lib (1)\n"} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("got\n%s(%v)\nwant %s", text, err, want)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) < len(commands) || !strings.HasPrefix(out, fmt.Sprint(len(files), " pages in ")) {
+		t.Errorf("got %d pages (%v) and %q", len(files), err, out)
+	}
+	man, err := exec.LookPath("groff")
+	if err != nil {
+		return // only then can the macros be read
+	}
+	if out, err := exec.Command(man, "-man", "-Tutf8", "-ww", filepath.Join(dir, "sgs-fmt.1")).CombinedOutput(); err != nil || strings.Contains(string(out), "warning") {
+		t.Errorf("groff: %v: %s", err, out)
 	}
 }

@@ -282,3 +282,31 @@ func TestLibraryLarge(t *testing.T) {
 	}
 	fails(t, exitFile, `got a file named "a:b.star", want a plain path`, "lib", "add", "x", "names")
 }
+
+// TestLibraryOfLibraries has a library load another: both are named by the
+// project, whose sgs.toml pins all.
+func TestLibraryOfLibraries(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFiles(t, ".", map[string]string{
+		"a/a.star": "load(\"@b//b.star\", \"two\")\nload(\"@std//none.star\", \"x\")\n",
+		"b/b.star": "two = 2\n", "a/ok.star": "load(\"@b//b.star\", \"two\")\nfour = two * two\n",
+		"use.star": "load(\"@a//ok.star\", \"four\")\nprint(four)\n",
+		"std.star": "load(\"@a//a.star\", \"x\")\n",
+	})
+	must(t, "lib", "add", "a", "a")
+	fails(t, exitBad, `@a//ok.star:1:1: cannot load @b//b.star: no library "b": sgs.toml in . does not name it`, "run", "use.star")
+	must(t, "lib", "add", "b", "b")
+	if out := must(t, "run", "use.star"); out != "4\n" {
+		t.Errorf("got %q", out)
+	}
+	fails(t, exitBad, `@a//a.star:2:1: cannot load @std//none.star: the shipped library has no file "none.star"`, "run", "std.star")
+	must(t, "lib", "vendor")
+	for _, gone := range []string{"a", "b"} {
+		if err := os.RemoveAll(gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := must(t, "run", "use.star"); out != "4\n" {
+		t.Errorf("vendored: got %q", out)
+	}
+}

@@ -8,9 +8,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -52,6 +52,11 @@ func (s Source) String() string {
 }
 
 func (s Source) check() error {
+	for _, text := range []string{s.Path, s.Git, s.Rev, s.Dir} {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("got %q, want text in UTF-8", text)
+		}
+	}
 	switch {
 	case (s.Path == "") == (s.Git == ""):
 		return errors.New("got a source with both or neither of path and git, want one")
@@ -85,17 +90,24 @@ type lock struct {
 	Libs    []Pin `toml:"lib"`
 }
 
-var libName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+// maxName is how long the name of a library may be.
+const maxName = 64
 
 // CheckName returns an error unless a library may have that name.
 func CheckName(name string) error {
 	switch {
 	case name == "std":
 		return errors.New(`library "std": that is the name of the shipped library, want another`)
-	case !libName.MatchString(name):
+	case name == "" || len(name) > maxName || !isLetter(rune(name[0])) || strings.ContainsFunc(name, notInName):
 		return fmt.Errorf("library %q: want a name of letters, digits, _ and -", name)
 	}
 	return nil
+}
+
+func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
+
+func notInName(r rune) bool {
+	return !isLetter(r) && (r < '0' || r > '9') && r != '_' && r != '-'
 }
 
 // readTOML decodes a file into a value that must know all its keys.

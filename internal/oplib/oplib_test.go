@@ -173,3 +173,49 @@ func TestIsLocal(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckName(t *testing.T) {
+	for _, name := range []string{"acme", "A_b-9", "x", strings.Repeat("a", maxName)} {
+		if err := CheckName(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"", "std", "9a", "-a", "_a", "a.b", "a/b", "..", "é", "a b", strings.Repeat("a", maxName+1)} {
+		if err := CheckName(name); err == nil {
+			t.Errorf("the name %q passed", name)
+		}
+	}
+}
+
+// FuzzManifest reads any sgs.toml without harm; and a source that is appended to
+// one comes back as it was.
+func FuzzManifest(f *testing.F) {
+	f.Add("[libs.a]\npath = \"x\"\n", "https://example.com/x.git", "v1", "ops")
+	f.Add("# none\n", "../x", "HEAD", "")
+	f.Add("libs = {a = {git = 'x', rev = \"y\"}}", "\"'\n\\", "\u00e9", "a/b")
+	f.Fuzz(func(t *testing.T, text, git, rev, dir string) {
+		var m manifest
+		if decodeTOML(ManifestFile, []byte(text), &m) != nil || m.check(ManifestFile) != nil {
+			text = ""
+			m = manifest{}
+		}
+		s := Source{Git: git, Rev: rev, Dir: dir}
+		if _, taken := m.Libs["zz"]; taken || s.check() != nil {
+			return
+		}
+		out, err := appendSource([]byte(text), "zz", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again manifest
+		if err := decodeTOML(ManifestFile, out, &again); err != nil {
+			if text == "" {
+				t.Fatalf("%q: %v", out, err)
+			}
+			return // such as an inline table, which can't be appended to
+		}
+		if again.Libs["zz"] != s || len(again.Libs) != len(m.Libs)+1 {
+			t.Errorf("%q gives %+v, want %+v beside %+v", out, again, s, m)
+		}
+	})
+}
