@@ -173,10 +173,19 @@ func (p *Project) keep(pin Pin, t Tree) error {
 	if err != nil {
 		return err
 	}
-	if have, err := ReadFolder(dir); err == nil && pin.compare(have, Cached, dir) == nil {
+	if pin.isAt(dir) {
 		return nil
 	}
-	return t.write(dir)
+	if err := t.write(dir); err != nil && !pin.isAt(dir) { // another process may have been faster
+		return err
+	}
+	return nil
+}
+
+// isAt reports whether a folder holds what is pinned.
+func (pin Pin) isAt(dir string) bool {
+	t, err := ReadFolder(dir)
+	return err == nil && pin.compare(t, Cached, dir) == nil
 }
 
 // obtain returns the files that a pin speaks of, fetched where they are missing

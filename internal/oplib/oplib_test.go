@@ -157,9 +157,26 @@ func TestVerifyFetches(t *testing.T) {
 	if all, err := open().Verify(t.Context(), fetch); err != nil || all[0].State != Cached || all[0].Error != "" || revs[len(revs)-1] != "c0ffee" {
 		t.Errorf("got %v, %v after fetching %v", all, err, revs)
 	}
+	cached := filepath.Join(root, "cache", "*", "b.star")
+	files, err := filepath.Glob(cached)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%s: got %q, %v", cached, files, err)
+	}
 	lib, err := open().Load("b")
 	if err != nil || string(lib.Files["b.star"]) != "1" {
 		t.Errorf("got %v, %v", lib, err)
+	}
+	if err := os.WriteFile(files[0], []byte("3"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open().Load("b"); !errors.As(err, &changed) || !strings.Contains(err.Error(), "remove that folder and run sgs lib verify") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := open().Vendor(t.Context(), nil, fetch); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(files[0]); err != nil || string(data) != "1" {
+		t.Errorf("the cache holds %q (%v) after it was repaired", data, err)
 	}
 }
 

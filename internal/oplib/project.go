@@ -260,8 +260,11 @@ func (pin Pin) compare(t Tree, state, dir string) error {
 
 // remedy says what to do about files that are not as pinned.
 func remedy(state, name string) string {
-	if state == Vendored {
+	switch state {
+	case Vendored:
 		return "run sgs lib vendor " + name + " to have it as pinned"
+	case Cached:
+		return "remove that folder and run sgs lib verify, which fetches it again"
 	}
 	return "run sgs lib update " + name + " to take what is there now"
 }

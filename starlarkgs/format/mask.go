@@ -8,8 +8,8 @@ import (
 	"github.com/starlarkgs/starlarkgs/internal/starlex"
 )
 
-// mask writes a script in the terms of the library: each string is a short one, each
-// decorator a comment above its def, and each while a for loop with a variable
+// mask writes a script in the terms of the library: each string and each number
+// with a point is a short string, each decorator a comment above its def, and each while a for loop with a variable
 // of a name that the script does not have. Tabs before a line become spaces.
 type mask struct {
 	*starlex.Lexer
@@ -41,7 +41,7 @@ func maskSource(name, src string) (*mask, error) {
 				return nil, err
 			}
 			continue
-		case t.Kind == starlex.String:
+		case t.Kind == starlex.String, t.Kind == starlex.Number && strings.Contains(m.Text(t), "."): // 1.e5 too
 			m.out.WriteString(`"` + m.stand(m.Text(t)) + `"`)
 		case t.Kind == starlex.Newline:
 			m.out.WriteByte('\n')

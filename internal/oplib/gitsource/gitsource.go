@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 
 	"github.com/go-git/go-git/v5"
@@ -24,9 +25,17 @@ import (
 func Fetch(ctx context.Context, s oplib.Source) (oplib.Tree, string, error) {
 	t, commit, err := fetch(ctx, s)
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", s.Git, err)
+		return nil, "", fmt.Errorf("%s: %w", redacted(s.Git), err)
 	}
 	return t, commit, nil
+}
+
+// redacted returns an address without its password.
+func redacted(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return address
 }
 
 func fetch(ctx context.Context, s oplib.Source) (oplib.Tree, string, error) {
@@ -57,16 +66,16 @@ func fetch(ctx context.Context, s oplib.Source) (oplib.Tree, string, error) {
 }
 
 // open opens a repository, or a clone of it that done removes.
-func open(ctx context.Context, url string) (repo *git.Repository, done func(), err error) {
-	if oplib.IsLocal(url) {
-		repo, err = git.PlainOpenWithOptions(url, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+func open(ctx context.Context, address string) (repo *git.Repository, done func(), err error) {
+	if oplib.IsLocal(address) {
+		repo, err = git.PlainOpenWithOptions(address, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
 		return repo, func() {}, err
 	}
 	dir, err := os.MkdirTemp("", "sgs-git-*")
 	if err != nil {
 		return nil, nil, err
 	}
-	repo, err = git.PlainCloneContext(ctx, dir, true, &git.CloneOptions{URL: url, Mirror: true})
+	repo, err = git.PlainCloneContext(ctx, dir, true, &git.CloneOptions{URL: address, Mirror: true})
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -120,6 +120,9 @@ func TestFetchErrors(t *testing.T) {
 			t.Errorf("%+v: got %q and %v, want %s", tt.s, tree, err, tt.want)
 		}
 	}
+	if _, _, err := Fetch(t.Context(), oplib.Source{Git: "http://me:secret@127.0.0.1:1/x.git", Rev: "v1"}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := Fetch(ctx, oplib.Source{Git: dir, Rev: "v1"}); err == nil {
