@@ -335,13 +335,14 @@ func (s arraySource) ReadAt(p []byte, off int64) (int, error) {
 	return (&memory{data: b}).readAt(p, off)
 }
 
-// NextData tells where a hole of the file that the array lies in ends.
-func (s arraySource) NextData(off int64) int64 {
-	src, from, n := s.a.Part()
+// NextData tells the holes of the file that the array lies in.
+func (s arraySource) NextData(off int64) (from, to int64) {
+	src, start, n := s.a.Part()
 	if h, ok := src.(holes); ok {
-		return min(max(h.NextData(from+off)-from, off), n)
+		from, to = h.NextData(start + off)
+		return min(max(from-start, off), n), min(max(to-start, off), n)
 	}
-	return off
+	return off, s.Len()
 }
 
 func (e *encoder) sparse(sp *ir.Sparse, name string) *pb.SparseTensorProto {

@@ -260,11 +260,11 @@ func (s *externalSource) ReadAt(p []byte, off int64) (int, error) {
 	return part.ReadAt(p, off)
 }
 
-// NextData tells where a hole of the file ends, as mmap.Section does.
-func (s *externalSource) NextData(off int64) int64 {
+// NextData tells the holes of the file, as mmap.Section does.
+func (s *externalSource) NextData(off int64) (from, to int64) {
 	part, err := s.section()
 	if err != nil {
-		return off // reading tells
+		return off, s.n // reading tells
 	}
 	return part.NextData(off)
 }

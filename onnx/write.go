@@ -16,9 +16,9 @@ type sink interface {
 
 // holes is a source that may tell its holes, zeros that take no disk.
 type holes interface {
-	// NextData returns the offset of the first byte at or after off that is in
-	// no hole.
-	NextData(off int64) int64
+	// NextData returns the next range at or after off that is in no hole, an
+	// empty one at the end.
+	NextData(off int64) (from, to int64)
 }
 
 // bufferSink is memory.
@@ -119,22 +119,22 @@ func (b *batch) copy(src source) error {
 		b.buf = make([]byte, copyChunk)
 	}
 	h, _ := src.(holes)
-	for off := int64(0); off < src.Len(); {
-		if h != nil {
-			if next := h.NextData(off); next > off {
-				if err := b.w.Skip(next - off); err != nil {
+	for off, to := int64(0), int64(0); off < src.Len(); {
+		if h != nil && off >= to {
+			var from int64
+			if from, to = h.NextData(off); from > off {
+				if err := b.w.Skip(from - off); err != nil {
 					return err
 				}
-				off = next
+				off = from
 				continue
 			}
 		}
-		n := min(int64(len(b.buf)), src.Len()-off)
-		k, err := src.ReadAt(b.buf[:n], off)
-		if int64(k) < n {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
+		if to <= off {
+			to = src.Len()
+		}
+		n := min(int64(len(b.buf)), to-off)
+		if err := readFull(src, b.buf[:n], off); err != nil {
 			return err
 		}
 		if _, err := b.w.Write(b.buf[:n]); err != nil {
@@ -143,4 +143,16 @@ func (b *batch) copy(src source) error {
 		off += n
 	}
 	return nil
+}
+
+// readFull reads all of buf.
+func readFull(src source, buf []byte, off int64) error {
+	n, err := src.ReadAt(buf, off)
+	switch {
+	case n == len(buf):
+		return nil
+	case err == nil || err == io.EOF:
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

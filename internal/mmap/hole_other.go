@@ -4,4 +4,4 @@ package mmap
 
 import "os"
 
-func nextData(_ *os.File, off, _ int64) int64 { return off }
+func nextData(_ *os.File, off, end int64) (from, to int64) { return off, end }

@@ -177,12 +177,12 @@ func (s *Section) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// NextData returns the offset of the first byte at or after off that is not in
-// a hole of the file: the bytes before it are zeros that take no disk. Where
-// holes can't be told it returns off.
-func (s *Section) NextData(off int64) int64 {
-	next := nextData(s.file.file, s.off+off, s.off+s.n)
-	return min(max(next-s.off, off), s.n)
+// NextData returns the next range at or after off that is in no hole of the
+// file: what lies before it are zeros that take no disk. At the end it is empty.
+// Where holes can't be told it is the rest of the section.
+func (s *Section) NextData(off int64) (from, to int64) {
+	from, to = nextData(s.file.file, s.off+off, s.off+s.n)
+	return min(max(from-s.off, off), s.n), min(max(to-s.off, off), s.n)
 }
 
 // Bytes returns the mapped bytes, which must not be written and are valid as
