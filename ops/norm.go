@@ -155,8 +155,11 @@ func dropout(c *Call) error {
 	}
 	if c.Wants(1) {
 		c.Out[1] = mask
+		if c.Opset < 10 { // the mask had the type of the data
+			c.Out[1], err = mask.Cast(a.DType())
+		}
 	}
-	return nil
+	return err
 }
 
 // dropRatio returns the probability of dropping an element: 0 outside training.
@@ -186,7 +189,11 @@ func (c *Call) dropRatio() (float64, error) {
 func inferDropout(c *Infer) error {
 	f := c.Fact(0)
 	c.Set(0, TensorFact(f.DType, f.Dims))
-	c.Set(1, TensorFact(array.Bool, f.Dims))
+	mask := TensorFact(array.Bool, f.Dims)
+	if c.Opset < 10 {
+		mask.DType = f.DType
+	}
+	c.Set(1, mask)
 	return nil
 }
 

@@ -81,6 +81,9 @@ func (p *plan) outputNames() []string {
 // prepare copies the model and rewrites outputs that the bindings can't return.
 func prepare(m *ir.Model, o runtime.Options) (*plan, error) {
 	p := &plan{model: m.Copy(), inputs: runtime.InputPorts(m.Graph())}
+	// below version 4 ONNX Runtime takes an initializer that is an input too for a
+	// constant, and refuses it as an input
+	p.model.SetIRVersion(max(p.model.IRVersion(), 4))
 	g := p.model.Graph()
 	if err := selectOutputs(g, o.Outputs); err != nil {
 		return nil, err
