@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"slices"
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/internal/par"
@@ -307,10 +308,39 @@ func inferAttention(c *Infer) error {
 		}
 	}
 	c.Set(0, out)
-	for i, of := range []int{1, 2, 0} {
-		c.Set(i+1, TensorFact(c.Fact(of).DType, nil))
+	k, v4 := c.headDims(1, 4), c.headDims(2, 5)
+	c.Set(1, TensorFact(c.Fact(1).DType, k))
+	c.Set(2, TensorFact(c.Fact(2).DType, v4))
+	products := TensorFact(q.DType, nil)
+	switch nq := int64(c.Int("q_num_heads")); {
+	case k == nil:
+	case len(q.Dims) == 4:
+		products.Dims = []sym.Expr{q.Dims[0], q.Dims[1], q.Dims[2], k[2]}
+	case len(q.Dims) == 3 && nq > 0:
+		products.Dims = []sym.Expr{q.Dims[0], sym.Int(nq), q.Dims[1], k[2]}
 	}
+	c.Set(3, products)
 	return nil
+}
+
+// headDims returns the sizes of key or value by heads, the cached ones included.
+func (c *Infer) headDims(i, past int) []sym.Expr {
+	d := c.Fact(i).Dims
+	if n := int64(c.Int("kv_num_heads")); len(d) == 3 && n > 0 {
+		d = []sym.Expr{d[0], sym.Int(n), d[1], d[2].FloorDiv(sym.Int(n))}
+	}
+	if len(d) != 4 {
+		return nil
+	}
+	d = slices.Clone(d)
+	if c.HasIn(past) {
+		length := sym.Expr{}
+		if p := c.Fact(past).Dims; len(p) == 4 {
+			length = p[2]
+		}
+		d[2] = d[2].Add(length)
+	}
+	return d
 }
 
 var attentionOps = []Op{

@@ -43,7 +43,7 @@ func broadcastDim(a, b sym.Expr) sym.Expr {
 	case bNum:
 		return b
 	}
-	return sym.Expr{}
+	return a.Max(b) // they are the same or one is 1, sizes of 0 aside
 }
 
 // rows splits a broadcast of two arrays into rows: for each, the offsets of the

@@ -57,10 +57,12 @@ func inferIf(c *Infer) error {
 	names := []string{"then_branch", "else_branch"}
 	if es := c.ElemsAt(0); len(es) == 1 {
 		if n, ok := es[0].Int(); ok {
-			if n != 0 {
-				names = names[:1]
-			} else {
-				names = names[1:]
+			dead := names[1]
+			if names = names[:1]; n == 0 {
+				dead, names = names[0], []string{dead}
+			}
+			if g := c.Graph(dead); g != nil && c.Visit != nil {
+				c.Visit(g)
 			}
 		}
 	}

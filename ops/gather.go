@@ -287,6 +287,10 @@ func inferOneHot(c *Infer) error {
 		var depth sym.Expr
 		if es := c.ElemsAt(1); len(es) == 1 {
 			depth = es[0]
+		} else if k := c.Fact(1).Const; k != nil && k.Size() == 1 { // floats are allowed
+			if n, err := k.Cast(array.Int64); err == nil {
+				depth = sym.Int(n.At(0).(int64))
+			}
 		}
 		out.Dims = slices.Insert(slices.Clone(idx.Dims), axis, depth)
 	}

@@ -188,8 +188,29 @@ func inferRange(c *Infer) error {
 			}
 		}
 	}
+	if n, ok := c.rangeLength(); ok && out.DType.IsFloat() {
+		out.Dims[0] = sym.Int(n)
+	}
 	c.Set(0, out)
 	return nil
+}
+
+// rangeLength is the length of a Range of constant floats.
+func (c *Infer) rangeLength() (int64, bool) {
+	var v [3]float64
+	for i := range v {
+		k := c.Fact(i).Const
+		if k == nil || k.Size() != 1 {
+			return 0, false
+		}
+		x, err := k.Float64s()
+		if err != nil {
+			return 0, false
+		}
+		v[i] = x[0]
+	}
+	n := math.Ceil((v[1] - v[0]) / v[2])
+	return int64(max(0, n)), n < 1<<40 // false for NaN
 }
 
 var generatorOps = []Op{

@@ -214,6 +214,15 @@ func (t *tape) apply(op string, attrs []*ir.Attr, ins ...*array.Array) *array.Ar
 	return a
 }
 
+// inferGradient gives each gradient the type of what it is taken by.
+func inferGradient(c *Infer) error {
+	for i := range c.Out {
+		f := c.Fact(i)
+		c.Set(i, TensorFact(f.DType, f.Dims))
+	}
+	return nil
+}
+
 var gradientOps = []Op{
-	{Domain: trainingDomain, Name: "Gradient", Since: 1, Eval: gradient},
+	{Domain: trainingDomain, Name: "Gradient", Since: 1, Infer: inferGradient, Eval: gradient},
 }

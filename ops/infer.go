@@ -59,6 +59,9 @@ type Infer struct {
 	Out []Fact // one for each output of the node
 	// Run infers a body of the node from facts of its inputs.
 	Run func(body *ir.Graph, inputs []Fact) ([]Fact, error)
+	// Visit, when set, infers a body that does not run, for the sake of its own
+	// values alone.
+	Visit func(body *ir.Graph)
 	// Fresh returns a new generated symbol, for a size that only data decides
 	// but that two outputs share.
 	Fresh func() sym.Expr
@@ -108,6 +111,16 @@ func (c *Infer) IntsAt(i int) ([]int, bool) {
 		out[k] = int(v)
 	}
 	return out, true
+}
+
+// lengthAt returns the number of elements of input i, a vector.
+func (c *Infer) lengthAt(i int) (int, bool) {
+	d := c.Fact(i).Dims
+	if len(d) != 1 {
+		return 0, false
+	}
+	n, ok := d[0].Int()
+	return int(n), ok && n < 64
 }
 
 // ElemsAt returns the elements of input i, symbolic ones included, or nil.

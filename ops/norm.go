@@ -2,9 +2,11 @@ package ops
 
 import (
 	"math"
+	"slices"
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/internal/par"
+	"github.com/starlarkgs/starlarkgs/ops/sym"
 )
 
 // batchNorm normalizes by the recorded statistics, or, in training mode, by
@@ -275,6 +277,19 @@ func spreadTo(c *Call, a *array.Array, shape []int) ([]float64, error) {
 func inferLayerNorm(c *Infer) error {
 	f := c.Fact(0)
 	c.Set(0, TensorFact(f.DType, f.Dims))
+	stats := TensorFact(array.DType(c.IntOr("stash_type", int(array.Float32))), nil)
+	if f.Dims != nil {
+		axis, err := c.normalAxis(c.IntOr("axis", -1), len(f.Dims))
+		if err != nil {
+			return err
+		}
+		stats.Dims = slices.Clone(f.Dims)
+		for i := axis; i < len(stats.Dims); i++ {
+			stats.Dims[i] = sym.Int(1)
+		}
+	}
+	c.Set(1, stats)
+	c.Set(2, stats)
 	return nil
 }
 

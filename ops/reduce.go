@@ -131,6 +131,14 @@ func (r *reduction) infer(c *Infer) error {
 	} else {
 		axes = c.Ints("axes")
 	}
+	keep := c.IntOr("keepdims", 1) != 0
+	if in.Dims != nil && !known { // the rank may follow all the same
+		if n, ok := c.lengthAt(1); ok && !keep && n > 0 && n <= len(in.Dims) {
+			out.Dims = make([]sym.Expr, len(in.Dims)-n)
+		} else if keep {
+			out.Dims = make([]sym.Expr, len(in.Dims))
+		}
+	}
 	if in.Dims == nil || !known {
 		c.Set(0, out)
 		return nil
@@ -148,7 +156,6 @@ func (r *reduction) infer(c *Infer) error {
 	if err != nil {
 		return err
 	}
-	keep := c.IntOr("keepdims", 1) != 0
 	out.Dims = []sym.Expr{}
 	for i, d := range in.Dims {
 		if !slices.Contains(norm, i) {

@@ -102,11 +102,25 @@ func (r *resizing) bySizes(c *Call, at int, axes []int) error {
 	if len(sizes) != len(axes) {
 		return c.Errorf("sizes: got %d numbers, want %d", len(sizes), len(axes))
 	}
-	policy := c.Str("keep_aspect_ratio_policy")
+	if !r.keepAspect(sizes, axes, c.Str("keep_aspect_ratio_policy")) {
+		return c.Errorf("sizes: got %v for shape %v, want sizes ≥ 0 of axes that are not empty", sizes, r.in)
+	}
+	return nil
+}
+
+// keepsAspect reports whether sizes are limits for a common scale.
+func (s *Site) keepsAspect() bool {
+	policy := s.Str("keep_aspect_ratio_policy")
+	return policy == "not_larger" || policy == "not_smaller"
+}
+
+// keepAspect sets sizes and scales of the axes, one scale for all where the
+// policy asks for it; false for sizes that can't be.
+func (r *resizing) keepAspect(sizes, axes []int, policy string) bool {
 	var common float64
 	for i, axis := range axes {
 		if sizes[i] < 0 || r.in[axis] == 0 {
-			return c.Errorf("sizes: got %v for shape %v, want sizes ≥ 0 of axes that are not empty", sizes, r.in)
+			return false
 		}
 		s := float64(sizes[i]) / float64(r.in[axis])
 		r.out[axis], r.scales[axis] = sizes[i], s
@@ -120,7 +134,7 @@ func (r *resizing) bySizes(c *Call, at int, axes []int) error {
 			r.out[axis] = int(math.Floor(common*float64(r.in[axis]) + 0.5))
 		}
 	}
-	return nil
+	return true
 }
 
 func (r *resizing) setROI(c *Call, roi *array.Array, axes []int) error {
@@ -400,7 +414,14 @@ func inferResize(c *Infer) error {
 	}
 	at, sizesAt := resizeInputs(c.Opset)
 	if sizesAt >= 0 && c.HasIn(sizesAt) {
-		if es := c.ElemsAt(sizesAt); len(es) == len(axes) && c.Str("keep_aspect_ratio_policy") != "not_larger" && c.Str("keep_aspect_ratio_policy") != "not_smaller" {
+		if dims, ok := sym.AllInts(in.Dims); ok && c.keepsAspect() {
+			if sizes, ok := c.IntsAt(sizesAt); ok && len(sizes) == len(axes) {
+				r := &resizing{in: dims, out: slices.Clone(dims), scales: make([]float64, len(dims))}
+				if r.keepAspect(sizes, axes, c.Str("keep_aspect_ratio_policy")) {
+					out.Dims = sym.Ints(r.out)
+				}
+			}
+		} else if es := c.ElemsAt(sizesAt); len(es) == len(axes) && !c.keepsAspect() {
 			for i, axis := range axes {
 				out.Dims[axis] = es[i]
 			}

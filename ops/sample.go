@@ -281,6 +281,11 @@ func inferAffineGrid(c *Infer) error {
 	out := TensorFact(c.Fact(0).DType, nil)
 	if es := c.ElemsAt(1); len(es) == 4 || len(es) == 5 {
 		out.Dims = joinDims(es[:1], es[2:], []sym.Expr{sym.Int(int64(len(es) - 2))})
+	} else if n, ok := c.lengthAt(1); ok && n > 2 {
+		out.Dims = append(make([]sym.Expr, n-1), sym.Int(int64(n-2)))
+		if theta := c.Fact(0).Dims; len(theta) > 0 {
+			out.Dims[0] = theta[0]
+		}
 	}
 	c.Set(0, out)
 	return nil

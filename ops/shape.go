@@ -333,6 +333,9 @@ func inferSqueeze(c *Infer) error {
 	in := c.Fact(0)
 	out := TensorFact(in.DType, nil)
 	axes, given, known := axesOf(c, 1)
+	if n, ok := c.lengthAt(1); ok && !known && n <= len(in.Dims) {
+		out.Dims = make([]sym.Expr, len(in.Dims)-n)
+	}
 	if in.Dims != nil && known {
 		norm, err := c.normalAxes(axes, len(in.Dims))
 		if err != nil {
@@ -384,6 +387,9 @@ func inferUnsqueeze(c *Infer) error {
 	in := c.Fact(0)
 	out := TensorFact(in.DType, nil)
 	axes, _, known := axesOf(c, 1)
+	if n, ok := c.lengthAt(1); ok && !known && in.Dims != nil {
+		out.Dims = make([]sym.Expr, len(in.Dims)+n)
+	}
 	if in.Dims != nil && known {
 		norm, err := c.normalAxes(axes, len(in.Dims)+len(axes))
 		if err != nil {

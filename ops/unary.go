@@ -94,6 +94,19 @@ func inferBool(c *Infer) error {
 	return nil
 }
 
+// inferNot follows the elements, too.
+func inferNot(c *Infer) error {
+	out := TensorFact(array.Bool, c.Fact(0).Dims)
+	if es := c.ElemsAt(0); es != nil {
+		out.Elems = make([]sym.Expr, len(es))
+		for i, e := range es {
+			out.Elems[i] = e.Neg().AddInt(1)
+		}
+	}
+	c.Set(0, out)
+	return nil
+}
+
 // test makes the function of one element with a bool result.
 func test(f func(float64) bool) func(*Call) error {
 	return func(c *Call) error {
@@ -186,7 +199,7 @@ var unaryOps = []Op{
 	{Name: "Acosh", Since: 9, Infer: inferSame, Eval: float(math.Acosh)},
 	{Name: "Atanh", Since: 9, Infer: inferSame, Eval: float(math.Atanh)},
 	{Name: "Erf", Since: 9, Infer: inferSame, Eval: unary(func(x float32) float32 { return float32(math.Erf(float64(x))) }, math.Erf, nil)},
-	{Name: "Not", Since: 1, Infer: inferBool, Eval: not},
+	{Name: "Not", Since: 1, Infer: inferNot, Eval: not},
 	{Name: "IsNaN", Since: 9, Infer: inferBool, Eval: test(math.IsNaN)},
 	{Name: "IsInf", Since: 10, Infer: inferBool, Eval: isInf},
 }

@@ -96,6 +96,8 @@ func inferCol2Im(c *Infer) error {
 			channels = a.Dims[1].FloorDiv(sym.Product(block))
 		}
 		out.Dims = joinDims(a.Dims[:1], []sym.Expr{channels}, image)
+	} else if n, ok := c.lengthAt(1); ok && len(a.Dims) == 3 {
+		out.Dims = joinDims(a.Dims[:1], make([]sym.Expr, n+1))
 	}
 	c.Set(0, out)
 	return nil
@@ -175,7 +177,9 @@ func inferMaxUnpool(c *Infer) error {
 	a := c.Fact(0)
 	out := TensorFact(a.DType, nil)
 	if es := c.ElemsAt(2); c.HasIn(2) {
-		out.Dims = es
+		if out.Dims = es; es == nil && a.Dims != nil {
+			out.Dims = make([]sym.Expr, len(a.Dims))
+		}
 	} else if dims, ok := sym.AllInts(a.Dims); ok && a.Dims != nil {
 		shape, err := c.unpooledShape(dims)
 		if err != nil {

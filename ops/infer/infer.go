@@ -5,7 +5,7 @@
 // It never fails as a whole: what can't be known stays unknown, and a node whose
 // inputs contradict its operator is listed with the reason. Sizes are symbolic
 // (package ops/sym): symbols that the user gave are kept, those that the engine
-// makes begin with "unk__".
+// makes begin with "?".
 package infer
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 // GeneratedPrefix begins the symbols that the engine makes.
-const GeneratedPrefix = "unk__"
+const GeneratedPrefix = "?"
 
 // Conflict is a recorded type that inference contradicts.
 type Conflict struct{ Value, Recorded, Inferred string }
@@ -32,6 +32,18 @@ type Report struct {
 	Conflicts []Conflict
 	Problems  []Problem
 	facts     map[*ir.Tensor]ops.Fact
+	dead      map[*ir.Graph]bool
+}
+
+// Dead reports whether a body never runs, since what chooses it is known, or lies
+// in one that never runs.
+func (r *Report) Dead(g *ir.Graph) bool {
+	for ; g != nil; g = g.Parent() {
+		if r.dead[g] {
+			return true
+		}
+	}
+	return false
 }
 
 // Fact returns what is known of a tensor.
@@ -316,6 +328,15 @@ func (e *engine) outputs(n *ir.Node) ([]ops.Fact, error) {
 		c.Attrs = e.resolved(n)
 	}
 	c.Run = func(body *ir.Graph, inputs []ops.Fact) ([]ops.Fact, error) { return e.graph(body, inputs), nil }
+	c.Visit = func(body *ir.Graph) {
+		problems, conflicts := len(e.report.Problems), len(e.report.Conflicts)
+		e.graph(body, nil)
+		if e.report.dead == nil {
+			e.report.dead = map[*ir.Graph]bool{}
+		}
+		e.report.dead[body] = true
+		e.report.Problems, e.report.Conflicts = e.report.Problems[:problems], e.report.Conflicts[:conflicts]
+	}
 	c.Fresh = func() sym.Expr {
 		e.fresh++
 		return sym.Symbol(fmt.Sprintf("%s%d", GeneratedPrefix, e.fresh))
