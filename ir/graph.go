@@ -468,8 +468,9 @@ func (n *Node) AncestorIn(g *Graph) *Node {
 // inputs, initializers, then what nodes use and make in their order, outputs.
 // Tensors of enclosing graphs that g captures are not among them.
 func (g *Graph) Tensors() []*Tensor {
-	seen := map[*Tensor]bool{}
-	var ts []*Tensor
+	room := len(g.inputs) + len(g.inits) + g.nodes.count
+	seen := make(map[*Tensor]bool, room)
+	ts := make([]*Tensor, 0, room)
 	add := func(t *Tensor) {
 		if t != nil && !seen[t] && (t.graph == g || t.graph == nil) {
 			seen[t] = true

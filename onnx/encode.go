@@ -149,6 +149,7 @@ func (e *encoder) graph(g *ir.Graph) *pb.GraphProto {
 	for _, t := range g.Initializers() {
 		e.initializer(p, t)
 	}
+	p.Node = make([]*pb.NodeProto, 0, g.NumNodes())
 	for _, n := range g.Nodes() {
 		p.Node = append(p.Node, e.node(n))
 	}
@@ -375,6 +376,7 @@ func (e *encoder) node(n *ir.Node) *pb.NodeProto {
 		DeviceConfigurations: x.devices,
 	}
 	p.ProtoReflect().SetUnknown(x.unknown)
+	p.Input, p.Output = make([]string, 0, n.NumInputs()), make([]string, 0, n.NumOutputs())
 	for i := range n.NumInputs() {
 		p.Input = append(p.Input, e.names.of(n.Input(i)))
 	}

@@ -10,18 +10,14 @@ import (
 // its own where that is free, else a fresh one. Inputs and outputs come first,
 // so that what collides with them gives way.
 type nameTable struct {
-	names map[*ir.Tensor]string
-	taken map[string]bool // in the root graph and its bodies, for fresh names
+	root  *ir.Graph
+	names map[*ir.Tensor]string // of those that do not have their own
+	taken map[string]bool       // in the root graph and its bodies; nil until a fresh name is asked for
 	next  map[string]int
 }
 
 func resolveNames(root *ir.Graph) *nameTable {
-	t := &nameTable{names: map[*ir.Tensor]string{}, taken: map[string]bool{}, next: map[string]int{}}
-	for g := range root.All() {
-		for _, x := range g.Tensors() {
-			t.taken[x.Name()] = true
-		}
-	}
+	t := &nameTable{root: root, names: map[*ir.Tensor]string{}, next: map[string]int{}}
 	t.graph(root, nil)
 	return t
 }
@@ -42,16 +38,16 @@ func (v *visible) find(name string) *ir.Tensor {
 }
 
 func (t *nameTable) graph(g *ir.Graph, outer *visible) {
-	v := &visible{outer: outer, own: map[string]*ir.Tensor{}}
+	v := &visible{outer: outer, own: make(map[string]*ir.Tensor, g.NumNodes())}
 	var captured map[*ir.Tensor]bool
 	give := func(x *ir.Tensor) {
 		if x.Graph() != nil && x.Graph() != g {
 			return // named where it belongs
 		}
-		if _, done := t.names[x]; done {
+		name := x.Name()
+		if _, done := t.names[x]; done || v.own[name] == x {
 			return
 		}
-		name := x.Name()
 		switch other := v.find(name); {
 		case name == "":
 			name = t.fresh("tensor")
@@ -71,7 +67,9 @@ func (t *nameTable) graph(g *ir.Graph, outer *visible) {
 				name = t.fresh(name)
 			}
 		}
-		t.names[x] = name
+		if name != x.Name() {
+			t.names[x] = name
+		}
 		if v.own[name] == nil {
 			v.own[name] = x
 		}
@@ -104,6 +102,14 @@ func originalName(x *ir.Tensor) string {
 }
 
 func (t *nameTable) fresh(prefix string) string {
+	if t.taken == nil {
+		t.taken = map[string]bool{}
+		for g := range t.root.All() {
+			for _, x := range g.Tensors() {
+				t.taken[x.Name()] = true
+			}
+		}
+	}
 	for n := t.next[prefix]; ; n++ {
 		name := prefix + "_" + strconv.Itoa(n)
 		if !t.taken[name] {
