@@ -118,6 +118,9 @@ func withProject(run func(cmd *cobra.Command, p *oplib.Project, names []string) 
 		if err != nil {
 			return err
 		}
+		if oplib.Find(root) == "" {
+			return &statusError{exitFile, fmt.Errorf("%s: no %s here or above (sgs lib add NAME SOURCE makes one)", cmd.CommandPath()[len("sgs "):], oplib.ManifestFile)}
+		}
 		p, err := oplib.Open(root)
 		if err != nil {
 			return &statusError{exitFile, err}

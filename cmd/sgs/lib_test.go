@@ -249,6 +249,7 @@ func TestPathLibrary(t *testing.T) {
 
 func TestLibraryUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
+	fails(t, exitFile, `^sgs: lib list: no sgs.toml here or above \(sgs lib add NAME SOURCE makes one\)\n$`, "lib", "list")
 	writeFiles(t, ".", map[string]string{"sgs.toml": "[libs.acme]\npath = \"lib\"\n", "lib/a.star": "x = 1\n", "empty/a.txt": ""})
 	fails(t, exitUsage, `library "std": that is the name of the shipped library`, "lib", "add", "std", "lib")
 	fails(t, exitUsage, `library "a b": want a name of letters`, "lib", "add", "a b", "lib")
