@@ -201,16 +201,16 @@ func pow(c *Call) error {
 		c.Out[0], err = out.Cast(a.DType())
 		return err
 	}
-	if a.DType() == array.Float32 && b.Size() == 1 && b.At(0) == float32(2) {
+	y, err := b.Float64s()
+	if err != nil {
+		return err
+	}
+	if a.DType() == array.Float32 && len(y) == 1 && y[0] == 2 {
 		x := array.Data[float32](a)
 		c.Out[0], err = zipNew(c, x, x, a.Shape(), a.Shape(), shape, mulLoop)
 		return err
 	}
 	x, err := a.Float64s()
-	if err != nil {
-		return err
-	}
-	y, err := b.Float64s()
 	if err != nil {
 		return err
 	}

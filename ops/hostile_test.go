@@ -152,6 +152,15 @@ func (h hostile) fact(v array.Value) ops.Fact {
 	return f
 }
 
+// infer makes the inference of a call's outputs.
+func (h hostile) infer(call *ops.Call) *ops.Infer {
+	c := &ops.Infer{Site: call.Site, Out: make([]ops.Fact, len(call.Out)), Fresh: func() sym.Expr { return sym.Symbol("fresh") }}
+	for _, v := range call.In {
+		c.In = append(c.In, h.fact(v))
+	}
+	return c
+}
+
 // TestHostileInference infers the outputs of nonsense: an error or facts, never
 // a panic.
 func TestHostileInference(t *testing.T) {
@@ -164,11 +173,7 @@ func TestHostileInference(t *testing.T) {
 		for seed := 0; seed < 400 && bad < 2; seed++ {
 			h := hostile{rand.New(rand.NewPCG(uint64(seed), 2))}
 			call, text := h.call(op, s)
-			c := &ops.Infer{Site: call.Site, Out: make([]ops.Fact, len(call.Out)), Fresh: func() sym.Expr { return sym.Symbol("fresh") }}
-			for _, v := range call.In {
-				c.In = append(c.In, h.fact(v))
-			}
-			if r := panics(func() { _ = op.Infer(c) }); r != "" {
+			if r := panics(func() { _ = op.Infer(h.infer(call)) }); r != "" {
 				bad++
 				t.Errorf("seed %d: %s\n%s", seed, text, r)
 			}
