@@ -378,16 +378,16 @@ func (t *Tensor) usersText() string {
 
 // Label returns what an error calls the node: node "conv1" (Conv).
 func (n *Node) Label() string {
-	name := n.name
+	name, op := n.name, plain(n.op)
 	if name == "" {
 		for _, t := range n.outputs {
 			if t != nil && t.name != "" {
-				return fmt.Sprintf("node (%s) that makes %q", n.op, t.name)
+				return fmt.Sprintf("node (%s) that makes %q", op, t.name)
 			}
 		}
-		return fmt.Sprintf("node (%s)", n.op)
+		return fmt.Sprintf("node (%s)", op)
 	}
-	return fmt.Sprintf("node %q (%s)", name, n.op)
+	return fmt.Sprintf("node %q (%s)", name, op)
 }
 
 // Path returns the way from the model to the node: graph / node / branch / node.

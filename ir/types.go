@@ -3,6 +3,7 @@ package ir
 import (
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/starlarkgs/starlarkgs/array"
 )
@@ -177,7 +178,15 @@ func (d Dim) String() string {
 	case d.known:
 		return strconv.FormatInt(d.size, 10)
 	case d.symbol != "":
-		return d.symbol
+		return plain(d.symbol)
 	}
 	return "?"
+}
+
+// plain returns the text, quoted where a terminal would obey a part of it.
+func plain(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
+	return s
 }

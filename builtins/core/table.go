@@ -39,7 +39,7 @@ func graphTable(b *strings.Builder, g *ir.Graph) {
 	fmt.Fprintf(b, "%s  opset %d", g.Label(), g.Opset(""))
 	for _, im := range g.Imports() {
 		if !ir.IsStandard(im.Domain) {
-			fmt.Fprintf(b, ", %s %d", im.Domain, im.Version)
+			fmt.Fprintf(b, ", %s %d", clean(im.Domain), im.Version)
 		}
 	}
 	fmt.Fprintf(b, ", %s, %s\n", count(g.NumNodes(), "node"), count(len(g.Initializers()), "initializer"))
@@ -156,6 +156,8 @@ func attrText(a *ir.Attr) string {
 	case *ir.Graph:
 		return fmt.Sprintf("%s, %s", v.Label(), count(v.NumNodes(), "node"))
 	case string:
+		text = fmt.Sprintf("%q", v)
+	case []string:
 		text = fmt.Sprintf("%q", v)
 	default:
 		text = fmt.Sprint(v)

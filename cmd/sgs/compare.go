@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 
@@ -219,7 +218,7 @@ func (f *compareFlags) tolerance(name string) (runtime.Tolerance, error) {
 
 func (a *app) showComparison(r *comparison, f *compareFlags) error {
 	if f.json {
-		e := json.NewEncoder(a.stdout)
+		e := jsonTo(a.stdout)
 		e.SetIndent("", "  ")
 		if err := e.Encode(r); err != nil {
 			return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -77,7 +76,7 @@ func (a *app) showConformance(results []runtimetest.Result, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		e := json.NewEncoder(a.stdout)
+		e := jsonTo(a.stdout)
 		e.SetIndent("", "  ")
 		if err := e.Encode(results); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -264,7 +263,7 @@ func (a *app) inspectJSON(path string, m *ir.Model) error {
 	for _, n := range g.Nodes() {
 		j.Nodes = append(j.Nodes, nodeJSON{n.Name(), n.Op(), n.Domain(), names(n.Inputs()), names(n.Outputs())})
 	}
-	e := json.NewEncoder(a.stdout)
+	e := jsonTo(a.stdout)
 	e.SetIndent("", "  ")
 	return e.Encode(j)
 }

@@ -152,7 +152,7 @@ func bad() error { return &statusError{exitBad, errSilent} }
 func (a *app) report(err error) int {
 	var script *starlarkgs.Error
 	if errors.As(err, &script) {
-		fmt.Fprintln(a.stderr, script.Error())
+		fmt.Fprintln(a.stderr, printable(script.Error()))
 		if own, ok := err.(*statusError); ok {
 			return own.status
 		}
@@ -160,7 +160,7 @@ func (a *app) report(err error) int {
 	}
 	status := statusOf(err)
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(a.stderr, "sgs: %s\n", err)
+		fmt.Fprintf(a.stderr, "sgs: %s\n", printable(err.Error()))
 	}
 	return status
 }

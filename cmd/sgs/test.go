@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -147,7 +146,7 @@ func (a *app) test(ctx context.Context, files []string, only *regexp.Regexp, f s
 
 // printJSON prints the document of --json.
 func (a *app) printJSON(x any) error {
-	e := json.NewEncoder(a.stdout)
+	e := jsonTo(a.stdout)
 	e.SetIndent("", "  ")
 	return e.Encode(x)
 }

@@ -2,6 +2,7 @@ package value
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -38,17 +39,25 @@ func (n Node) String() string {
 	if !ir.IsStandard(n.n.Domain()) {
 		op = n.n.Domain() + "::" + op
 	}
-	return fmt.Sprintf("<node %q %s(%s) -> %s>", n.n.Name(), op, tensorNames(n.n.Inputs()), tensorNames(n.n.Outputs()))
+	return fmt.Sprintf("<node %q %s(%s) -> %s>", n.n.Name(), plain(op), tensorNames(n.n.Inputs()), tensorNames(n.n.Outputs()))
 }
 
 func tensorNames(ts []*ir.Tensor) string {
 	names := make([]string, len(ts))
 	for i, t := range ts {
 		if names[i] = "None"; t != nil {
-			names[i] = t.Name()
+			names[i] = plain(t.Name())
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// plain returns the text, quoted where a terminal would obey a part of it.
+func plain(s string) string {
+	if quoted := strconv.Quote(s); quoted[1:len(quoted)-1] != s {
+		return quoted
+	}
+	return s
 }
 
 // Table returns what print shows of the node alone.
