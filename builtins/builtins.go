@@ -11,6 +11,7 @@ import (
 	"github.com/starlarkgs/starlarkgs/builtins/base"
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/builtins/core"
+	"github.com/starlarkgs/starlarkgs/builtins/gs"
 	"github.com/starlarkgs/starlarkgs/builtins/model"
 	"github.com/starlarkgs/starlarkgs/builtins/np"
 	"github.com/starlarkgs/starlarkgs/ops/infer"
@@ -26,6 +27,7 @@ func Predeclared(env *value.Env, backends []runtime.Backend) starlark.StringDict
 	core.Install(env, kit.Methods())
 	env.InferNode = infer.Node
 	d := starlark.StringDict{"np": np.Module(), "argv": starlark.NewList(nil)}
+	d["gs"], d["onnx"] = gs.Module(), kit.ONNX()
 	maps.Copy(d, base.Modules())
 	for _, f := range Funcs(kit) {
 		d[f.Base()] = f.Value()

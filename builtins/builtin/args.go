@@ -12,7 +12,7 @@ import (
 // at returns the place of a parameter; asking for one that the entry lacks is a bug.
 func (c *Call) at(name string) int {
 	for i := range c.Func.Params {
-		if c.Func.Params[i].Name == name {
+		if p := &c.Func.Params[i]; p.Name == name || p.Inner == name {
 			return i
 		}
 	}

@@ -82,7 +82,15 @@ func (c *Call) ArgErrorf(name, format string, args ...any) error {
 	return fmt.Errorf(c.what(name)+": "+format, args...)
 }
 
-func (c *Call) what(name string) string { return c.Func.Name + ": " + name }
+// what names an argument in an error, by the name that the caller knows.
+func (c *Call) what(name string) string {
+	for _, p := range c.Func.Params {
+		if p.Inner == name {
+			name = p.Name
+		}
+	}
+	return c.Func.Name + ": " + name
+}
 
 // Invoke calls a function of the script.
 func (c *Call) Invoke(fn starlark.Value, args ...starlark.Value) (starlark.Value, error) {
@@ -109,7 +117,19 @@ func (c *Call) unpack(args starlark.Tuple, kwargs []starlark.Tuple) error {
 			return err
 		}
 	}
+	if c.Func.NoneIsDefault {
+		c.dropNones()
+	}
 	return c.missing()
+}
+
+// dropNones makes a None that is given for an optional parameter one that is not.
+func (c *Call) dropNones() {
+	for i, v := range c.args {
+		if v == starlark.None && c.Func.Params[i].Def != nil {
+			c.args[i] = nil
+		}
+	}
 }
 
 func (c *Call) named(name string, kv starlark.Tuple) error {

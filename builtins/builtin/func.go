@@ -25,6 +25,9 @@ type Func struct {
 	Property bool
 	// Attrs are attributes of the function itself, such as DYNAMIC of gs.Tensor.
 	Attrs starlark.StringDict
+	// NoneIsDefault makes None stand for the default of a parameter that has one,
+	// as in GraphSurgeon.
+	NoneIsDefault bool
 	// Fn does the work.
 	Fn func(*Call) (starlark.Value, error)
 	// Raw, in place of Fn, takes the arguments as they come; Params then only
@@ -63,6 +66,9 @@ type Param struct {
 	Type string         // for people: "int", "tensor or name", …
 	Doc  string         // for people, may be ""
 	Def  starlark.Value // nil for a required one
+	// Inner is the name that the Go function asks for, where it serves entries
+	// that name the parameter differently; "" for Name.
+	Inner string
 	// PosOnly forbids to give it by name; KeyOnly forbids to give it by place.
 	PosOnly, KeyOnly bool
 	// Rest takes the remaining positional arguments, RestKw the named ones.
@@ -90,6 +96,12 @@ func Rest(name, typ, doc string) Param { return Param{Name: name, Type: typ, Doc
 
 // RestKw returns the parameter **name.
 func RestKw(name, typ, doc string) Param { return Param{Name: name, Type: typ, Doc: doc, RestKw: true} }
+
+// For returns a copy of p whose argument the Go function knows by another name.
+func (p Param) For(inner string) Param {
+	p.Inner = inner
+	return p
+}
 
 // Positional returns a copy of p that can only be given by place.
 func (p Param) Positional() Param {

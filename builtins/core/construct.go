@@ -33,7 +33,7 @@ var constructors = []*builtin.Func{
 		},
 		Returns: "graph",
 		Example: "x = variable(\"x\", \"float32\", [1, 4])\ng = graph(\"demo\", inputs = [x])\ng.outputs = g.layer(\"Relu\", inputs = [x], outputs = [\"y\"])\nassert.eq(len(g.nodes), 1)",
-		Fn:      newGraph,
+		Fn:      NewGraph,
 	},
 	{
 		Name: "node",
@@ -50,7 +50,7 @@ var constructors = []*builtin.Func{
 		},
 		Returns: "node",
 		Example: "x, y = variable(\"x\"), variable(\"y\")\nn = node(\"Relu\", inputs = [x], outputs = [y])\nassert.eq(y.producer, n)",
-		Fn:      newNode,
+		Fn:      NewNode,
 	},
 	{
 		Name: "tensor",
@@ -77,7 +77,7 @@ var constructors = []*builtin.Func{
 		},
 		Returns: "tensor",
 		Example: "assert.eq(variable(\"x\", \"float32\", [1, 3]).dtype, \"float32\")",
-		Fn:      newVariable,
+		Fn:      NewVariable,
 	},
 	{
 		Name: "constant",
@@ -89,7 +89,7 @@ var constructors = []*builtin.Func{
 		},
 		Returns: "tensor",
 		Example: "assert.eq(constant(\"axes\", [0, 1]).dtype, \"int64\")",
-		Fn:      newConstant,
+		Fn:      NewConstant,
 	},
 	{
 		Name: "function",
@@ -108,7 +108,7 @@ var constructors = []*builtin.Func{
 		},
 		Returns: "function",
 		Example: "x = variable(\"x\")\nf = function(\"Twice\", inputs = [x])\nf.outputs = f.layer(\"Add\", inputs = [x, x], outputs = [\"y\"])\nassert.eq(f.domain, \"local\")",
-		Fn:      newFunction,
+		Fn:      NewFunction,
 	},
 	{
 		Name: "attr_ref",
@@ -119,11 +119,12 @@ var constructors = []*builtin.Func{
 		},
 		Returns: "attr_ref",
 		Example: "n = node(\"LeakyRelu\", attrs = {\"alpha\": attr_ref(\"slope\", \"float\")})\nassert.eq(str(n.attrs[\"alpha\"]), 'attr_ref(\"slope\", \"float\")')",
-		Fn:      newAttrRef,
+		Fn:      NewAttrRef,
 	},
 }
 
-func newGraph(c *builtin.Call) (starlark.Value, error) {
+// NewGraph is the work of graph, and of gs.Graph, whose parameters may have other names.
+func NewGraph(c *builtin.Call) (starlark.Value, error) {
 	opset := defaultOpset
 	if !c.IsNone("opset") {
 		opset = c.Int("opset")
@@ -181,7 +182,8 @@ func setUnlessDefault(c *builtin.Call, x starlark.HasSetField, field string) err
 	return x.SetField(field, c.Value(field))
 }
 
-func newNode(c *builtin.Call) (starlark.Value, error) {
+// NewNode is the work of node and gs.Node.
+func NewNode(c *builtin.Call) (starlark.Value, error) {
 	n := ir.NewNode(c.Str("op"), nil, nil)
 	n.SetName(c.Str("name"))
 	n.SetDomain(c.Str("domain"))
@@ -201,7 +203,7 @@ func newNode(c *builtin.Call) (starlark.Value, error) {
 
 func newTensor(c *builtin.Call) (starlark.Value, error) {
 	if c.IsNone("values") {
-		return newVariable(c)
+		return NewVariable(c)
 	}
 	dt := builtin.Arg(c, "dtype", value.AsDType)
 	shape := builtin.Arg(c, "shape", value.AsShape)
@@ -220,7 +222,8 @@ func newTensor(c *builtin.Call) (starlark.Value, error) {
 	return finishTensor(c, ir.NewConstant(c.Str("name"), a))
 }
 
-func newVariable(c *builtin.Call) (starlark.Value, error) {
+// NewVariable is the work of variable and gs.Variable.
+func NewVariable(c *builtin.Call) (starlark.Value, error) {
 	dt := builtin.Arg(c, "dtype", value.AsDType)
 	shape := builtin.Arg(c, "shape", value.AsShape)
 	var typ *ir.Type
@@ -230,7 +233,8 @@ func newVariable(c *builtin.Call) (starlark.Value, error) {
 	return finishTensor(c, ir.NewTensor(c.Str("name"), typ))
 }
 
-func newConstant(c *builtin.Call) (starlark.Value, error) {
+// NewConstant is the work of constant.
+func NewConstant(c *builtin.Call) (starlark.Value, error) {
 	a, err := literalArray(c.Value("values"), array.Undefined, "constant: values")
 	if err != nil {
 		return nil, err
@@ -253,7 +257,8 @@ func literalArray(v starlark.Value, dt array.DType, what string) (*array.Array, 
 	return a.Share(), nil
 }
 
-func newFunction(c *builtin.Call) (starlark.Value, error) {
+// NewFunction is the work of function and gs.Function.
+func NewFunction(c *builtin.Call) (starlark.Value, error) {
 	opset := defaultOpset
 	if !c.IsNone("opset") {
 		opset = c.Int("opset")
@@ -272,7 +277,8 @@ func newFunction(c *builtin.Call) (starlark.Value, error) {
 	return g, fill(c, g)
 }
 
-func newAttrRef(c *builtin.Call) (starlark.Value, error) {
+// NewAttrRef is the work of attr_ref and gs.Node.AttributeRef.
+func NewAttrRef(c *builtin.Call) (starlark.Value, error) {
 	name := c.Str("name")
 	kind := builtin.Arg(c, "kind", asAttrKind)
 	return value.AttrRef{Name: name, Kind: kind}, c.Err()

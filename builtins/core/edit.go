@@ -85,15 +85,20 @@ var graphMethods = []*builtin.Func{
 		Returns: "graph",
 		Example: pairSetup + "c = g.copy()\nc.nodes[0].op = \"Abs\"\nassert.eq((len(c.nodes), g.nodes[0].op), (2, \"Relu\"))",
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
-			g := recvGraph(c)
-			if m := g.Model(); m != nil && g.Function() == nil {
-				d := m.CopyGraph(g, ir.NewCopier())
-				d.Draft = m.Draft
-				return c.Env().Graph(d.Graph()), nil
-			}
-			return c.Env().Graph(ir.NewCopier().Graph(g)), nil
+			return CopyGraph(c.Recv.(value.Graph)), nil
 		},
 	},
+}
+
+// CopyGraph returns a copy that shares only weights.
+func CopyGraph(v value.Graph) starlark.Value {
+	g := v.IR()
+	if m := g.Model(); m != nil && g.Function() == nil {
+		d := m.CopyGraph(g, ir.NewCopier())
+		d.Draft = m.Draft
+		return v.Env().Graph(d.Graph())
+	}
+	return v.Env().Graph(ir.NewCopier().Graph(g))
 }
 
 func tensors(c *builtin.Call) (starlark.Value, error) {

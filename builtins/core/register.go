@@ -38,25 +38,43 @@ var registerFuncs = []*builtin.Func{
 
 func register(c *builtin.Call) (starlark.Value, error) {
 	b := value.Builder{Name: c.Str("name"), Override: c.Bool("override")}
-	if !c.IsNone("opsets") {
-		b.Opsets = c.Ints("opsets")
-		if c.Err() == nil && len(b.Opsets) == 0 {
-			return nil, c.ArgErrorf("opsets", "got an empty list, want at least one opset, or None for all")
-		}
-	}
-	if err := c.Err(); err != nil {
+	var err error
+	if b.Opsets, err = opsets(c); err != nil {
 		return nil, err
 	}
 	if !c.IsNone("fn") {
 		return add(c, b, c.Value("fn"))
 	}
-	decorate := &builtin.Func{
+	return decorator(b), nil
+}
+
+// opsets returns the argument of that name, nil for all.
+func opsets(c *builtin.Call) ([]int, error) {
+	if c.IsNone("opsets") {
+		return nil, c.Err()
+	}
+	versions := c.Ints("opsets")
+	if c.Err() == nil && len(versions) == 0 {
+		return nil, c.ArgErrorf("opsets", "got an empty list, want at least one opset, or None for all")
+	}
+	return versions, c.Err()
+}
+
+// Decorator returns a decorator that registers for the argument opsets.
+func Decorator(c *builtin.Call) (starlark.Value, error) {
+	versions, err := opsets(c)
+	return decorator(value.Builder{Opsets: versions}), err
+}
+
+// decorator returns the function that registers what it decorates.
+func decorator(b value.Builder) starlark.Value {
+	f := &builtin.Func{
 		Name:   "register",
 		Doc:    "registers the function that it decorates.",
 		Params: []builtin.Param{builtin.Req("fn", "function", "the builder").Positional()},
 		Fn:     func(d *builtin.Call) (starlark.Value, error) { return add(d, b, d.Value("fn")) },
 	}
-	return decorate.Value(), nil
+	return f.Value()
 }
 
 func add(c *builtin.Call, b value.Builder, v starlark.Value) (starlark.Value, error) {

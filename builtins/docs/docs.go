@@ -121,8 +121,11 @@ func visit(v starlark.Value, f func(*builtin.Func)) {
 	}
 }
 
-// members returns what a module holds, by name.
+// members returns what a module, or a function with attributes, holds, by name.
 func members(v starlark.Value) starlark.StringDict {
+	if c, ok := v.(*builtin.Callable); ok {
+		return c.Func().Attrs // as gs.Graph.register
+	}
 	m, ok := v.(starlark.HasAttrs)
 	if _, self := v.(base.Self); self || !ok || v.Type() != "module" { // sgs holds all again
 		return nil

@@ -102,6 +102,11 @@ func save(c *builtin.Call) (starlark.Value, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
+	return write(c, g, path, o)
+}
+
+// write saves the model of a graph and returns the notes.
+func write(c *builtin.Call, g value.Graph, path string, o onnx.SaveOptions) (starlark.Value, error) {
 	m, err := modelOf(g)
 	if err != nil {
 		return nil, err

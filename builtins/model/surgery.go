@@ -194,11 +194,7 @@ func (k *Kit) surgeryMethods() []*builtin.Func {
 				if err := ready(c, g); err != nil {
 					return nil, err
 				}
-				m, err := modelOf(g)
-				if err != nil {
-					return nil, err
-				}
-				return k.done(g, inferReport(infer.Model(m)), nil)
+				return k.infer(g)
 			},
 		},
 		{
@@ -255,6 +251,14 @@ func ready(c *builtin.Call, g value.Graph) error {
 		return err
 	}
 	return c.Err()
+}
+
+func (k *Kit) infer(g value.Graph) (starlark.Value, error) {
+	m, err := modelOf(g)
+	if err != nil {
+		return nil, err
+	}
+	return k.done(g, inferReport(infer.Model(m)), nil)
 }
 
 func inferReport(r *infer.Report) *Report {

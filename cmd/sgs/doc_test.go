@@ -33,7 +33,7 @@ func TestDoc(t *testing.T) {
 	for name, want := range map[string]string{
 		"np.zeroes": `sgs: doc: got the name "np.zeroes", which nothing has \(did you mean "np.zeros"`,
 		"Cnov":      `\(did you mean "Conv"\?\)`,
-		"grahp":     `\(did you mean "graph"\?\)`,
+		"grahp":     `\(did you mean "Graph" or "graph"\?\)`,
 		"zzzzzz":    `which nothing has\n$`,
 	} {
 		fails(t, exitUsage, want, "doc", name)

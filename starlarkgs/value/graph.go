@@ -192,13 +192,15 @@ func init() {
 			return List{l, g.env}.assign(v, func(x starlark.Value) error { _, err := l.function(x); return err })
 		}},
 		{"opset", "the version of the standard's operators", func(g Graph) (starlark.Value, error) { return starlark.MakeInt(g.g.Opset("")), nil }, setGraphOpset},
-		{"imports", "the opset imports, a live dict from domain to version", func(g Graph) (starlark.Value, error) { return g.env.dict(graphImports{g}), nil }, func(g Graph, v starlark.Value) error { return g.env.dict(graphImports{g}).assign(v) }},
+		{"imports", "the opset imports, a live dict from domain to version", readImports, setImports},
+		{"import_domains", "GraphSurgeon's name of imports", readImports, setImports},
 		modelInt("ir_version", "the version of the file format; 0 is the lowest that fits", (*ir.Model).IRVersion, (*ir.Model).SetIRVersion),
 		modelInt("model_version", "the version of the graph encoded", (*ir.Model).ModelVersion, (*ir.Model).SetModelVersion),
 		modelText("producer_name", "the tool that made the model", func(m *ir.Model) string { n, _ := m.Producer(); return n }, func(m *ir.Model, s string) { _, v := m.Producer(); m.SetProducer(s, v) }),
 		modelText("producer_version", "that tool's version", func(m *ir.Model) string { _, v := m.Producer(); return v }, func(m *ir.Model, s string) { n, _ := m.Producer(); m.SetProducer(n, s) }),
 		modelText("domain", "the model's namespace", (*ir.Model).Domain, (*ir.Model).SetDomain),
 		{"doc", "the doc string: the model's for its main graph, else the graph's", graphDoc, setGraphDoc},
+		{"doc_string", "GraphSurgeon's name of doc", graphDoc, setGraphDoc},
 		{"metadata", "a live dict of metadata: the model's for its main graph, else the graph's", func(g Graph) (starlark.Value, error) { return g.env.dict(graphMeta{g}), nil }, func(g Graph, v starlark.Value) error { return g.env.dict(graphMeta{g}).assign(v) }},
 	})
 	functionFields = newFieldTable([]field[Graph]{
@@ -277,6 +279,9 @@ func graphDoc(g Graph) (starlark.Value, error) {
 	if m := g.main(); m != nil && m.Doc() != "" {
 		return Text(m.Doc()), nil
 	}
+	if g.Type() == "function" {
+		return Text(g.g.Function().Doc()), nil
+	}
 	return Text(g.g.Doc()), nil
 }
 
@@ -285,13 +290,20 @@ func setGraphDoc(g Graph, v starlark.Value) error {
 	if err != nil {
 		return err
 	}
-	if m := g.main(); m != nil {
+	switch m := g.main(); {
+	case m != nil:
 		m.SetDoc(s)
-	} else {
+	case g.Type() == "function":
+		g.g.Function().SetDoc(s)
+	default:
 		g.g.SetDoc(s)
 	}
 	return nil
 }
+
+func readImports(g Graph) (starlark.Value, error) { return g.env.dict(graphImports{g}), nil }
+
+func setImports(g Graph, v starlark.Value) error { return g.env.dict(graphImports{g}).assign(v) }
 
 func setGraphOpset(g Graph, v starlark.Value) error {
 	n, err := AsInt(v, "graph.opset")
