@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/starlarkgs/starlarkgs/internal/mmap"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
 )
 
@@ -36,11 +35,7 @@ type decoded struct {
 }
 
 func decodeFile(path string) (*decoded, error) {
-	f, err := mmap.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	src, err := f.Section(0, f.Size())
+	src, err := openSource(path, defaultLimits)
 	if err != nil {
 		return nil, err
 	}

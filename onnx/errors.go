@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 )
 
@@ -76,18 +75,6 @@ func at(place string, err error) error {
 		return f
 	}
 	return &FormatError{At: place, Err: err}
-}
-
-// Extensions lists the file extensions that can be opened.
-var Extensions = []string{".onnx"}
-
-// checkExtension refuses the text forms, which need readers of their own.
-func checkExtension(path string) error {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".onnxtxt", ".json", ".textproto":
-		return &FormatError{Path: path, Err: faultf(ErrNotONNX, "got the text form %s, want the binary form %s", ext, strings.Join(Extensions, ", "))}
-	}
-	return nil
 }
 
 // sniff looks at the first bytes of a file for what is mistaken for a model:

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/starlarkgs/starlarkgs/internal/mmap"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
 )
@@ -25,16 +24,13 @@ type OpenOptions struct {
 	Limits Limits
 }
 
-// Open opens the model in a file. Weights are mapped, not read.
+// Open opens the model in a file, in the binary form or a text form, as its
+// extension says. Weights in the binary form are mapped, not read.
 func Open(path string, o OpenOptions) (*ir.Model, error) {
 	if err := checkExtension(path); err != nil {
 		return nil, err
 	}
-	f, err := mmap.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	src, err := f.Section(0, f.Size())
+	src, err := openSource(path, o.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ const (
 	defaultInFlight  = 8 * copyChunk
 )
 
-// Save writes the model to path. Model and external files switch as one: each is
+// Save writes the model to path, in the form that the extension says. Model and external files switch as one: each is
 // written to a file of another name, synced and renamed, the model last, so the
 // path holds the old model or the new one whatever happens, and may be the very
 // file that the model was opened from. Nodes that an edit left out of order are
@@ -99,7 +99,7 @@ func Save(m *ir.Model, path string, o SaveOptions) (*SaveReport, error) {
 }
 
 func save(m *ir.Model, path string, o SaveOptions, report *SaveReport) error {
-	e, p, err := arrange(m, newPlacer(path, o, report))
+	e, p, err := arrange(m, newPlacer(path, o, report), formatOf(path))
 	if err != nil {
 		return err
 	}
@@ -108,11 +108,11 @@ func save(m *ir.Model, path string, o SaveOptions, report *SaveReport) error {
 		report.note("the model takes %d bytes, more than a file can hold, so its weights go to %s", e.size, p.location)
 		p = newPlacer(path, o, report)
 		p.outside = allWeights
-		if e, p, err = arrange(m, p); err != nil {
+		if e, p, err = arrange(m, p, formatOf(path)); err != nil {
 			return err
 		}
 	}
-	if e.size > 1<<31-1 {
+	if e.size > 1<<31-1 || e.format != nil && e.size > maxFile {
 		return fmt.Errorf("the model takes %d bytes, want less than 2147483648 (use external=\"single\")", e.size)
 	}
 	used := p.usedBefore(path)
@@ -124,11 +124,12 @@ func save(m *ir.Model, path string, o SaveOptions, report *SaveReport) error {
 }
 
 // arrange encodes the model and lays out its external files.
-func arrange(m *ir.Model, p *placer) (*encoded, *placer, error) {
+func arrange(m *ir.Model, p *placer, f *format) (*encoded, *placer, error) {
 	e, err := encode(m, p.place)
 	if err != nil {
 		return nil, nil, err
 	}
+	e.format = f
 	if err := p.layout(); err != nil {
 		return nil, nil, err
 	}
@@ -186,6 +187,7 @@ type placeFunc = func(t *ir.Tensor, name string, a *array.Array, s *storage) []*
 type encoded struct {
 	model    *pb.ModelProto
 	payloads []payload
+	format   *format   // a text form, nil for the binary one
 	segments []segment // of the file
 	size     int64
 }
@@ -206,7 +208,10 @@ func (e *encoded) render() error {
 		return err
 	}
 	e.segments, e.size = expand(skeleton, e.payloads)
-	return nil
+	if e.format == nil || e.size > maxFile {
+		return nil // one that is too large gets another layout or is refused
+	}
+	return e.format.render(e)
 }
 
 // Marshal returns the model as bytes, weights inside.

@@ -80,7 +80,7 @@ func usedByOthers(path string) map[string]bool {
 	out := map[string]bool{}
 	entries, _ := os.ReadDir(filepath.Dir(path)) // a folder that can't be read has no others for us
 	for _, e := range entries {
-		if e.Name() == filepath.Base(path) || !strings.EqualFold(filepath.Ext(e.Name()), ".onnx") {
+		if e.Name() == filepath.Base(path) || !slices.Contains(Extensions, strings.ToLower(filepath.Ext(e.Name()))) {
 			continue
 		}
 		if used, err := locationsOf(filepath.Join(filepath.Dir(path), e.Name())); err == nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/ir"
-	"github.com/starlarkgs/starlarkgs/onnx"
 	"github.com/starlarkgs/starlarkgs/ops/infer"
 	"github.com/starlarkgs/starlarkgs/runtime/reference"
 	"github.com/starlarkgs/starlarkgs/surgery"
@@ -213,60 +211,4 @@ func parseShape(text string) (ir.Shape, error) {
 		}
 	}
 	return shape, nil
-}
-
-func newRoundtrip(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:    "roundtrip DIR…",
-		Short:  "Open and save every model below DIR and compare message by message",
-		Hidden: true,
-		Args:   args("DIR…", 1, -1),
-		RunE: func(_ *cobra.Command, dirs []string) error {
-			passed, failed := 0, 0
-			tmp, err := os.MkdirTemp("", "sgs-roundtrip-")
-			if err != nil {
-				return err
-			}
-			defer os.RemoveAll(tmp)
-			for _, dir := range dirs {
-				err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-					if err != nil || d.IsDir() || filepath.Ext(path) != ".onnx" {
-						return err
-					}
-					if diffs := roundtrip(path, filepath.Join(tmp, "out.onnx")); len(diffs) > 0 {
-						failed++
-						for _, s := range diffs {
-							fmt.Fprintf(a.stdout, "%s: %s\n", path, clean(s))
-						}
-					} else {
-						passed++
-					}
-					return nil
-				})
-				if err != nil {
-					return err
-				}
-			}
-			fmt.Fprintf(a.stdout, "%d passed, %d failed\n", passed, failed)
-			if failed > 0 {
-				return bad()
-			}
-			return nil
-		},
-	}
-}
-
-func roundtrip(path, out string) []string {
-	m, err := onnx.Open(path, onnx.OpenOptions{})
-	if err != nil {
-		return []string{err.Error()}
-	}
-	if _, err := onnx.Save(m, out, onnx.SaveOptions{}); err != nil {
-		return []string{err.Error()}
-	}
-	diffs, err := onnx.Compare(path, out)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	return diffs
 }
