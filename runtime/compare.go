@@ -148,7 +148,8 @@ func compareFloats(a, b *array.Array, x, y []float64, tol Tolerance) Difference 
 	abs, rel := make([]float64, 0, len(x)), make([]float64, 0, len(x))
 	var xx, yy, xy float64
 	for i := range x {
-		if !close(x[i], y[i], tol) {
+		e := gap(a, b, i, x[i], y[i])
+		if !close(x[i], y[i], e, tol) {
 			d.Bad++
 			if d.First < 0 {
 				d.OK, d.First, d.A, d.B = false, i, a.At(i), b.At(i)
@@ -157,18 +158,20 @@ func compareFloats(a, b *array.Array, x, y []float64, tol Tolerance) Difference 
 		if math.IsNaN(x[i]) || math.IsNaN(y[i]) || math.IsInf(x[i], 0) || math.IsInf(y[i], 0) {
 			continue
 		}
-		e := math.Abs(x[i] - y[i])
 		abs = append(abs, e)
 		if y[i] != 0 {
 			rel = append(rel, e/math.Abs(y[i]))
 		}
-		d.MaxULP = max(d.MaxULP, ulps(a.DType(), x[i], y[i]))
+		d.MaxULP = max(d.MaxULP, ulps(a.DType(), x[i], y[i], e))
 		xx, yy, xy = xx+x[i]*x[i], yy+y[i]*y[i], xy+x[i]*y[i]
 	}
 	d.MaxAbs, d.MeanAbs, d.MedAbs = stats(abs)
 	d.MaxRel, d.MeanRel, d.MedRel = stats(rel)
-	if xx > 0 && yy > 0 {
+	switch {
+	case xx > 0 && yy > 0:
 		d.Cosine = xy / math.Sqrt(xx) / math.Sqrt(yy)
+	case xx > 0 || yy > 0:
+		d.Cosine = 0
 	}
 	for _, e := range abs {
 		bin := 0
@@ -180,32 +183,50 @@ func compareFloats(a, b *array.Array, x, y []float64, tol Tolerance) Difference 
 	return d
 }
 
-func close(a, b float64, tol Tolerance) bool {
+// gap returns |x-y|. Integers of 64 bits are subtracted as such: those beyond
+// 2^53 that differ by little are one float64.
+func gap(a, b *array.Array, i int, x, y float64) float64 {
+	switch a.DType() {
+	case array.Int64:
+		p, q := a.At(i).(int64), b.At(i).(int64)
+		return float64(uint64(max(p, q)) - uint64(min(p, q)))
+	case array.Uint64:
+		p, q := a.At(i).(uint64), b.At(i).(uint64)
+		return float64(max(p, q) - min(p, q))
+	}
+	return math.Abs(x - y)
+}
+
+// close reports whether a and b, which are gap apart, are within the tolerance.
+func close(a, b, gap float64, tol Tolerance) bool {
 	switch {
 	case math.IsNaN(a) || math.IsNaN(b):
 		return tol.EqualNaN && math.IsNaN(a) && math.IsNaN(b)
 	case math.IsInf(a, 0) || math.IsInf(b, 0):
 		return a == b
 	}
-	return math.Abs(a-b) <= tol.Atol+tol.Rtol*math.Abs(b)
+	return gap <= tol.Atol+tol.Rtol*math.Abs(b)
 }
 
-// ulps counts the steps between two numbers of the type, in units of the place
-// of the larger.
-func ulps(dt array.DType, a, b float64) float64 {
-	if a == b {
-		return 0
+// format is the binary places of a float type and the exponent of its least
+// normal number, below which the steps get no smaller.
+type format struct{ places, least int }
+
+var formats = map[array.DType]format{
+	array.Float64: {52, -1022}, array.Float32: {23, -126}, array.Float16: {10, -14}, array.BFloat16: {7, -126},
+	array.Float8E4M3FN: {3, -6}, array.Float8E4M3FNUZ: {3, -7}, array.Float8E5M2: {2, -14}, array.Float8E5M2FNUZ: {2, -15},
+	array.Float4E2M1: {1, 0}, array.Float8E8M0: {0, -127},
+}
+
+// ulps counts the steps between two numbers of the type that are gap apart, in
+// units of the place of the larger.
+func ulps(dt array.DType, a, b, gap float64) float64 {
+	f, ok := formats[dt]
+	if gap == 0 || !ok {
+		return gap
 	}
-	digits := map[array.DType]int{array.Float64: 52, array.Float16: 10, array.BFloat16: 7}[dt]
-	switch {
-	case dt == array.Float32:
-		digits = 23
-	case !dt.IsFloat():
-		return math.Abs(a - b)
-	}
-	m := max(math.Abs(a), math.Abs(b))
-	_, e := math.Frexp(m)
-	return math.Abs(a-b) / math.Ldexp(1, e-1-digits)
+	_, e := math.Frexp(max(math.Abs(a), math.Abs(b)))
+	return math.Ldexp(gap, f.places-max(e-1, f.least))
 }
 
 func stats(v []float64) (most, mean, median float64) {
