@@ -346,6 +346,21 @@ func reducePlanes[T float32 | float64](x []T, dst []float64, n int, f func([]flo
 	})
 }
 
+// globalLpPool takes the p-norm of each plane; p was a float before opset 2.
+func globalLpPool(c *Call) error {
+	p := float64(c.IntOr("p", 2))
+	if c.Opset < 2 {
+		p = float64(c.FloatOr("p", 2))
+	}
+	return globalPool(func(x []float64) float64 {
+		s := 0.0
+		for _, v := range x {
+			s += math.Pow(math.Abs(v), p)
+		}
+		return math.Pow(s, 1/p)
+	})(c)
+}
+
 func inferGlobalPool(c *Infer) error {
 	in := c.Fact(0)
 	out := TensorFact(in.DType, nil)
@@ -399,5 +414,6 @@ var poolOps = []Op{
 	{Name: "MaxPool", Since: 1, Infer: inferPool, Eval: maxPool},
 	{Name: "AveragePool", Since: 1, Infer: inferPool, Eval: averagePool},
 	{Name: "GlobalAveragePool", Since: 1, Infer: inferGlobalPool, Eval: globalPool(mean)},
+	{Name: "GlobalLpPool", Since: 1, Infer: inferGlobalPool, Eval: globalLpPool},
 	{Name: "GlobalMaxPool", Since: 1, Infer: inferGlobalPool, Eval: globalPool(largest)},
 }

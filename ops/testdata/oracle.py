@@ -212,6 +212,8 @@ def learned():
 for _ in range(20):
     for family in (moves, orders, signals, texts, recurrent, learned):
         family()
+for p, shape in ((1, (2, 3, 5)), (2, (1, 2, 3, 4)), (3, (2, 1, 2, 2, 3))):
+    case("GlobalLpPool", [arr(shape)], {"p": p})
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases))
 print("]")
