@@ -1,9 +1,11 @@
 package starlarkgs_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -27,5 +29,40 @@ func TestReadme(t *testing.T) {
 		if got := out.String(); got != string(m[2]) {
 			t.Errorf("the script prints\n%s\nwant\n%s", got, m[2])
 		}
+	}
+}
+
+var (
+	pythonBlock = regexp.MustCompile("(?s)```python\n(.*?)```")
+	printsLine  = regexp.MustCompile(`(?m)^ *print\(.*\)(?:  # prints (.*))?$`)
+)
+
+// TestFromGraphSurgeon runs the blocks of the page as one script, with the lines
+// where they stand, and compares what each print says with the comment behind it.
+func TestFromGraphSurgeon(t *testing.T) {
+	text, err := os.ReadFile("../docs/from-graphsurgeon.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script, want strings.Builder
+	at := 0
+	for _, m := range pythonBlock.FindAllSubmatchIndex(text, -1) {
+		script.WriteString(strings.Repeat("\n", bytes.Count(text[at:m[2]], []byte("\n"))))
+		script.Write(text[m[2]:m[3]])
+		at = m[3]
+	}
+	for _, m := range printsLine.FindAllStringSubmatch(script.String(), -1) {
+		want.WriteString(m[1] + "\n")
+	}
+	if strings.Count(want.String(), "\n") < 15 {
+		t.Fatalf("the page prints\n%swant 15 lines or more", want.String())
+	}
+	t.Chdir(t.TempDir())
+	h, out := newHost(t)
+	if _, err := h.RunSource(context.Background(), "from-graphsurgeon.md", script.String(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != want.String() {
+		t.Errorf("the page prints\n%s\nwant\n%s", got, want.String())
 	}
 }
