@@ -90,7 +90,25 @@ func Model(m *ir.Model) *Report {
 	e := newEngine(m)
 	e.record = true
 	e.graph(m.Graph(), nil)
+	e.write()
 	return e.report
+}
+
+// write records what was found on the tensors. It comes last, since a body that
+// runs again and again is inferred in rounds, of which only the last is right.
+func (e *engine) write() {
+	for g := range e.model.Graph().All() {
+		for _, n := range g.Nodes() {
+			for _, t := range n.Outputs() {
+				if t == nil {
+					continue
+				}
+				if typ := TypeOf(e.report.facts[t]); typ != nil && !typ.Equal(t.RecordedType()) {
+					t.SetType(typ)
+				}
+			}
+		}
+	}
 }
 
 // Facts infers every value of the model and records nothing.
@@ -228,11 +246,6 @@ func (e *engine) settle(t *ir.Tensor, f ops.Fact) {
 		}
 	}
 	e.report.facts[t] = joined
-	if e.record && !e.inFn {
-		if typ := TypeOf(joined); typ != nil && !typ.Equal(t.RecordedType()) {
-			t.SetType(typ)
-		}
-	}
 }
 
 func contradict(a, b []sym.Expr) bool {
