@@ -28,6 +28,11 @@ type FoldOptions struct {
 	Values func(*ir.Tensor) *array.Array
 	// Strict makes a node that fails to evaluate an error.
 	Strict bool
+	// MaxResult leaves a node alone that has a larger result, in bytes; 0 is no bound.
+	MaxResult int64
+	// KeepBodies and KeepFunctions leave what is in bodies and in functions alone,
+	// KeepIf an If whose condition is constant.
+	KeepBodies, KeepFunctions, KeepIf bool
 }
 
 // FoldEntry tells what became of one node.
@@ -83,7 +88,7 @@ func (f *folder) all(g *ir.Graph) error {
 		return err
 	}
 	m := g.Model()
-	if m == nil || m.Graph() != g {
+	if m == nil || m.Graph() != g || f.o.KeepFunctions {
 		return nil
 	}
 	for _, fn := range m.Functions() {
@@ -123,7 +128,7 @@ func (f *folder) graph(g *ir.Graph) error {
 		if err := f.node(n); err != nil {
 			return err
 		}
-		if n.Graph() != g {
+		if n.Graph() != g || f.o.KeepBodies {
 			continue
 		}
 		for _, b := range n.Bodies() {
@@ -152,7 +157,7 @@ func (f *folder) node(n *ir.Node) error {
 		}
 		return nil
 	}
-	if n.Is("If") && isFixed(n.Input(0)) {
+	if n.Is("If") && isFixed(n.Input(0)) && !f.o.KeepIf {
 		return f.inlineIf(n)
 	}
 	if f.fromShapes(n) {
@@ -250,8 +255,22 @@ func (f *folder) fromShapes(n *ir.Node) bool {
 			return false
 		}
 	}
+	if why := f.tooLarge(values); why != "" {
+		f.skipped(n, why)
+		return true
+	}
 	f.replace(n, values, "its value follows from shapes")
 	return true
+}
+
+// tooLarge says which result is over the bound, or "".
+func (f *folder) tooLarge(values []*array.Array) string {
+	for i, a := range values {
+		if a != nil && f.o.MaxResult > 0 && a.NBytes() > f.o.MaxResult {
+			return fmt.Sprintf("output %d takes %d bytes, want at most %d (the size threshold)", i, a.NBytes(), f.o.MaxResult)
+		}
+	}
+	return ""
 }
 
 // evaluate runs the node alone and makes its outputs constants.
@@ -259,6 +278,10 @@ func (f *folder) evaluate(n *ir.Node) error {
 	values, err := f.run(n)
 	if err != nil {
 		return f.failed(n, err)
+	}
+	if why := f.tooLarge(values); why != "" {
+		f.skipped(n, why)
+		return nil
 	}
 	grown := growth(n, values)
 	if f.o.SizeBudget >= 0 && grown > f.left {

@@ -142,6 +142,13 @@ var foldParams = []builtin.Param{
 	builtin.Opt("backend", "reference", "string", "what evaluates"),
 	builtin.Opt("fold_shapes", true, "bool", "fold what follows from shapes"),
 	builtin.Opt("strict", false, "bool", "make a node that fails to evaluate an error"),
+	builtin.Key("should_exclude_node", nil, "function", "called with a node, says whether to leave it alone"),
+	builtin.Key("size_threshold", nil, "int", "leave a node alone that has a result of more bytes"),
+	builtin.Key("recurse_subgraphs", true, "bool", "fold in bodies too"),
+	builtin.Key("recurse_functions", true, "bool", "fold in functions too"),
+	builtin.Key("flatten_subgraphs", true, "bool", "put the branch in the place of an If whose condition is constant"),
+	builtin.Key("error_ok", true, "bool", "GraphSurgeon's opposite of strict"),
+	builtin.Key("partitioning", nil, "string", `None, "basic" or "recursive", as in GraphSurgeon; without effect, since each node is evaluated by itself`),
 }
 
 func (k *Kit) surgeryMethods() []*builtin.Func {
@@ -175,10 +182,10 @@ func (k *Kit) surgeryMethods() []*builtin.Func {
 		},
 		{
 			Name: "graph.toposort", Doc: "orders nodes after what they read, stably, and returns the graph.",
-			Params:  []builtin.Param{builtin.Opt("recurse", true, "bool", "sort bodies too")},
+			Params:  []builtin.Param{builtin.Opt("recurse", true, "bool", "sort bodies too"), builtin.Key("recurse_subgraphs", true, "bool", "GraphSurgeon's name of recurse")},
 			Returns: "graph", Example: smallGraph + "assert.eq(len(g.toposort().nodes), 4)",
 			Fn: func(c *builtin.Call) (starlark.Value, error) {
-				g, recurse := c.Recv.(value.Graph), c.Bool("recurse")
+				g, recurse := c.Recv.(value.Graph), c.Bool("recurse") && c.Bool("recurse_subgraphs")
 				if err := ready(c, g); err != nil {
 					return nil, err
 				}
@@ -278,10 +285,16 @@ func inferReport(r *infer.Report) *Report {
 }
 
 func (k *Kit) fold(c *builtin.Call, g value.Graph) (starlark.Value, error) {
-	skip := c.Strs("skip")
-	o := surgery.FoldOptions{SizeBudget: int64(c.Int("size_budget")), Ops: c.Strs("ops"), Strict: c.Bool("strict"),
-		Skip: func(n *ir.Node) bool { return n.Name() != "" && slices.Contains(skip, n.Name()) }}
+	o := surgery.FoldOptions{SizeBudget: int64(c.Int("size_budget")), Ops: c.Strs("ops"), Strict: c.Bool("strict") || !c.Bool("error_ok"),
+		Skip: excluded(c), MaxResult: int64(c.Int("size_threshold")),
+		KeepBodies: !c.Bool("recurse_subgraphs"), KeepFunctions: !c.Bool("recurse_functions"), KeepIf: !c.Bool("flatten_subgraphs")}
 	shapes := c.Bool("fold_shapes")
+	if !c.IsNone("partitioning") {
+		c.Enum("partitioning", "basic", "recursive")
+	}
+	if !c.IsNone("size_threshold") && o.MaxResult < 1 {
+		c.Fail(c.ArgErrorf("size_threshold", "got %d, want 1 or more, or None for no bound", o.MaxResult))
+	}
 	var err error
 	if o.Backend, err = k.backend(c.Str("backend")); err != nil {
 		return nil, err
@@ -293,7 +306,31 @@ func (k *Kit) fold(c *builtin.Call, g value.Graph) (starlark.Value, error) {
 		o.Values = infer.Facts(m).Value
 	}
 	r, err := surgery.Fold(c.Context(), g.IR(), o)
+	if err == nil {
+		err = c.Err() // of should_exclude_node
+	}
 	return k.done(g, foldReport(r), err)
+}
+
+// excluded returns which nodes folding leaves alone, by the arguments skip and
+// should_exclude_node. After an error of the latter it is all of them.
+func excluded(c *builtin.Call) func(*ir.Node) bool {
+	skip := c.Strs("skip")
+	if c.IsNone("should_exclude_node") {
+		return func(n *ir.Node) bool { return n.Name() != "" && slices.Contains(skip, n.Name()) }
+	}
+	fn := c.Callable("should_exclude_node")
+	return func(n *ir.Node) bool {
+		if c.Err() != nil || n.Name() != "" && slices.Contains(skip, n.Name()) {
+			return true
+		}
+		v, err := c.Invoke(fn, c.Env().Node(n))
+		if err != nil {
+			c.Fail(err)
+			return true
+		}
+		return bool(v.Truth())
+	}
 }
 
 func (k *Kit) simplify(c *builtin.Call, g value.Graph) (starlark.Value, error) {
