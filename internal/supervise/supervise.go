@@ -112,6 +112,8 @@ func (c *crash) cause() (Cause, bool) {
 	switch {
 	case strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate") || strings.Contains(text, "pthread_create failed"):
 		return OutOfMemory, true
+	case strings.Contains(text, "unexpected signal during runtime execution") && !strings.Contains(text, "runtime.cgocall"):
+		return OutOfMemory, true // where the kernel gives no more pages, Go's collector faults
 	case strings.Contains(text, "stack overflow") || strings.Contains(text, "goroutine stack exceeds"):
 		return StackOverflow, true
 	}
