@@ -10,7 +10,7 @@ import (
 )
 
 // Operators that read an input between its elements: GridSample, AffineGrid,
-// RoiAlign and DeformConv.
+// RoiAlign and DeformConv; and MaxRoiPool, which stands beside RoiAlign.
 
 // far bounds coordinates, so that they are ints and their neighbours too.
 const far = 1 << 30
@@ -433,5 +433,6 @@ var sampleOps = []Op{
 	{Name: "GridSample", Since: 16, Infer: inferGridSample, Eval: gridSample},
 	{Name: "AffineGrid", Since: 20, Infer: inferAffineGrid, Eval: affineGrid},
 	{Name: "RoiAlign", Since: 10, Infer: inferRoiAlign, Eval: evalRoiAlign},
+	{Name: "MaxRoiPool", Since: 1, Infer: inferMaxRoiPool, Eval: maxRoiPool},
 	{Name: "DeformConv", Since: 19, Infer: inferConv, Eval: deformConv},
 }

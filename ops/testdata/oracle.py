@@ -214,6 +214,8 @@ for _ in range(20):
         family()
 for p, shape in ((1, (2, 3, 5)), (2, (1, 2, 3, 4)), (3, (2, 1, 2, 2, 3))):
     case("GlobalLpPool", [arr(shape)], {"p": p})
+for scale, regions in ((1.0, [[0, 0, 0, 3, 3], [1, 1, 2, 5, 4]]), (0.5, [[1, 2, 1, 9, 8], [0, 5, 5, 4, 4]]), (1.0, [[0, 4, 4, 20, 20]])):
+    case("MaxRoiPool", [arr((2, 3, 6, 7)), np.array(regions, F32)], {"pooled_shape": [2, 3], "spatial_scale": scale})
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases))
 print("]")
