@@ -225,6 +225,9 @@ func (j *journal) weigh(bytes int64) {
 
 func (j *journal) mark(label string) uint64 {
 	j.lastID++
+	if len(j.marks) == cap(j.marks) {
+		j.marks = slices.Grow(j.marks, max(16, len(j.marks))) // doubled: there is one for each call of a script
+	}
 	j.marks = append(j.marks, mark{id: j.lastID, at: j.end(), label: label})
 	return j.lastID
 }

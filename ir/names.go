@@ -8,13 +8,44 @@ import "strconv"
 // that side.
 type nameIndex struct{ tensors, nodes nameSet }
 
-// nameSet is the names of one kind.
+// nameSet is the names of one kind: those in taken, and PREFIX_N for every N
+// below next[PREFIX]. What made up its own names is most of a graph that a
+// script builds; these cost no entry each.
 type nameSet struct {
 	taken map[string]bool
 	next  map[string]int // by prefix
 }
 
 func newNames() nameSet { return nameSet{map[string]bool{}, map[string]int{}} }
+
+func (x *nameSet) has(name string) bool {
+	if prefix, n, ok := numbered(name); ok && n < x.next[prefix] {
+		return true
+	}
+	return x.taken[name]
+}
+
+func (x *nameSet) take(name string) {
+	if !x.has(name) {
+		x.taken[name] = true
+	}
+}
+
+// numbered cuts PREFIX_N in two, where N is written as fresh writes it.
+func numbered(name string) (prefix string, n int, ok bool) {
+	i := len(name)
+	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+		i--
+	}
+	digits := name[i:]
+	if i == 0 || name[i-1] != '_' || digits == "" || len(digits) > 9 || digits[0] == '0' && len(digits) > 1 {
+		return "", 0, false
+	}
+	for _, c := range []byte(digits) {
+		n = n*10 + int(c-'0')
+	}
+	return name[:i-1], n, true
+}
 
 func (g *Graph) index() *nameIndex {
 	r := g.Root()
@@ -38,13 +69,13 @@ func (g *Graph) eachName(x *nameIndex) {
 
 func (g *Graph) take(name string) {
 	if r := g.Root(); r.names != nil {
-		r.names.tensors.taken[name] = true
+		r.names.tensors.take(name)
 	}
 }
 
 func (g *Graph) takeNode(name string) {
 	if r := g.Root(); r.names != nil {
-		r.names.nodes.taken[name] = true
+		r.names.nodes.take(name)
 	}
 }
 
@@ -61,15 +92,16 @@ func (g *Graph) FreshNodeName(prefix string) string {
 
 // NameTaken reports whether a tensor here, around or in bodies bears the name,
 // or did since the index of names was made.
-func (g *Graph) NameTaken(name string) bool { return g.index().tensors.taken[name] }
+func (g *Graph) NameTaken(name string) bool { return g.index().tensors.has(name) }
 
 func (x *nameSet) fresh(prefix string) string {
+	name := append(make([]byte, 0, 64), prefix...)
+	name = append(name, '_')
 	for n := x.next[prefix]; ; n++ {
-		name := prefix + "_" + strconv.Itoa(n)
-		if !x.taken[name] {
-			x.taken[name] = true
+		name = strconv.AppendInt(name[:len(prefix)+1], int64(n), 10)
+		if !x.taken[string(name)] {
 			x.next[prefix] = n + 1
-			return name
+			return string(name)
 		}
 	}
 }

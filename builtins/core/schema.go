@@ -59,12 +59,12 @@ func (b *nodeBuilder) checkCall() error {
 	if b.schema == nil || !b.check {
 		return nil
 	}
-	c := schema.Call{Attrs: map[string]schema.Kind{}, Outputs: make([]string, len(b.outputs))}
+	c := schema.Call{Inputs: make([]string, 0, b.n.NumInputs()), Outputs: make([]string, len(b.outputs))}
 	for i := range b.n.NumInputs() {
 		c.Inputs = append(c.Inputs, schemaType(b.n.Input(i)))
 	}
 	for _, a := range b.n.Attrs() {
-		c.Attrs[a.Name] = schema.Kind(a.Kind)
+		c.Attrs = append(c.Attrs, schema.GivenAttr{Name: a.Name, Kind: schema.Kind(a.Kind)})
 	}
 	errs := b.schema.Check(c)
 	if len(errs) == 0 {

@@ -10,6 +10,7 @@ package infer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/ir"
@@ -455,9 +456,33 @@ func Node(n *ir.Node) error {
 		if t == nil || i >= len(outs) || t.RecordedType() != nil {
 			continue
 		}
-		if typ := TypeOf(outs[i]); typ != nil {
+		if typ := typeLike(n, outs[i]); typ != nil {
 			t.SetType(typ)
 		}
 	}
 	return nil
+}
+
+// typeLike is TypeOf, but that an output which an operator gave the very sizes
+// of its first input shares that one's type.
+func typeLike(n *ir.Node, f ops.Fact) *ir.Type {
+	if n.NumInputs() > 0 && n.Input(0) != nil && len(f.Dims) > 0 {
+		if typ := n.Input(0).Type(); typ != nil && typ.Kind == f.Kind && typ.Elem == f.DType && typ.Denotation == "" && sameSizes(f.Dims, typ.Shape) {
+			return typ
+		}
+	}
+	return TypeOf(f)
+}
+
+func sameSizes(dims []sym.Expr, shape ir.Shape) bool {
+	return slices.EqualFunc(dims, shape, func(e sym.Expr, d ir.Dim) bool {
+		if d.Denotation != "" {
+			return false
+		}
+		if n, ok := d.Size(); ok {
+			m, known := e.Int()
+			return known && m == n
+		}
+		return e.IsWord(d.Symbol())
+	})
 }

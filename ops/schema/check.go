@@ -15,8 +15,14 @@ type Call struct {
 	Inputs []string
 	// Outputs has the type of each output, likewise.
 	Outputs []string
-	// Attrs has the kind of each attribute that is set.
-	Attrs map[string]Kind
+	// Attrs has the name and kind of each attribute that is set.
+	Attrs []GivenAttr
+}
+
+// GivenAttr is an attribute that a call sets.
+type GivenAttr struct {
+	Name string
+	Kind Kind
 }
 
 // Omitted stands for an input or output that is not given.
@@ -52,56 +58,59 @@ func (s *Schema) checkInputs(c Call, fail func(string, ...any)) {
 }
 
 func (s *Schema) checkAttrs(c Call, fail func(string, ...any)) {
-	names := make([]string, 0, len(c.Attrs))
-	for name := range c.Attrs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		a := s.Attr(name)
-		switch got := c.Attrs[name]; {
+	for _, got := range c.Attrs {
+		switch a := s.Attr(got.Name); {
 		case a == nil:
-			fail("attribute %q: %s has no such attribute%s", name, s.Name, spell.Hint(name, s.AttrNames()))
-		case got != a.Kind:
-			fail("attribute %q: got %s, want %s", name, kindName(got), kindName(a.Kind))
+			fail("attribute %q: %s has no such attribute%s", got.Name, s.Name, spell.Hint(got.Name, s.AttrNames()))
+		case got.Kind != a.Kind:
+			fail("attribute %q: got %s, want %s", got.Name, kindName(got.Kind), kindName(a.Kind))
 		}
 	}
 	for _, a := range s.Attrs {
-		if _, set := c.Attrs[a.Name]; a.Required && !set {
+		if a.Required && !slices.ContainsFunc(c.Attrs, func(got GivenAttr) bool { return got.Name == a.Name }) {
 			fail("attribute %q: got none, want %s: it is required", a.Name, kindName(a.Kind))
 		}
 	}
 }
 
-// bound is the value that fixed what a type parameter stands for.
-type bound struct{ label, typ string }
+// operand is one input or output of a call.
+type operand struct {
+	side  string
+	index int
+	param *Param
+	typ   string
+}
+
+func (o operand) String() string { return fmt.Sprintf("%s %d (%s)", o.side, o.index, o.param.Name) }
 
 func (s *Schema) checkTypes(c Call, fail func(string, ...any)) {
-	fixed := map[string]bound{}
-	s.checkSide("input", c.Inputs, s.Input, fixed, fail)
+	fixed := s.checkSide("input", c.Inputs, s.Input, nil, fail)
 	s.checkSide("output", c.Outputs, s.Output, fixed, fail)
 }
 
-func (s *Schema) checkSide(what string, types []string, param func(int) *Param, fixed map[string]bound, fail func(string, ...any)) {
+// checkSide holds the operands of one side against the operands that fixed what
+// the type parameters stand for, and returns these with those of this side.
+func (s *Schema) checkSide(side string, types []string, param func(int) *Param, fixed []operand, fail func(string, ...any)) []operand {
 	for i, t := range types {
 		p := param(i)
 		if p == nil || t == "" || t == Omitted {
 			continue
 		}
-		label := fmt.Sprintf("%s %d (%s)", what, i, p.Name)
+		o := operand{side, i, p, t}
 		if allowed := s.Allowed(p); !slices.Contains(allowed, t) {
-			fail("%s: got %s, want %s", label, plain(t), plainList(allowed))
+			fail("%s: got %s, want %s", o, plain(t), plainList(allowed))
 			continue
 		}
 		if p.Option == Variadic && !p.Homogeneous {
 			continue
 		}
-		if first, ok := fixed[p.Type]; !ok {
-			fixed[p.Type] = bound{label, t}
-		} else if first.typ != t {
-			fail("%s: got %s, want %s as %s", label, plain(t), plain(first.typ), first.label)
+		if k := slices.IndexFunc(fixed, func(f operand) bool { return f.param.Type == p.Type }); k < 0 {
+			fixed = append(fixed, o)
+		} else if first := fixed[k]; first.typ != t {
+			fail("%s: got %s, want %s as %s", o, plain(t), plain(first.typ), first)
 		}
 	}
+	return fixed
 }
 
 func countText(n int, what string) string {
@@ -170,13 +179,19 @@ func plain(t string) string {
 // TypeString returns the schema's name of a tensor of that element type, by
 // NumPy's name of it: "tensor(float)" for "float32".
 func TypeString(numpy string) string {
-	for onnx, name := range numpyNames {
-		if name == numpy {
-			return "tensor(" + onnx + ")"
-		}
+	if t, ok := typeStrings[numpy]; ok {
+		return t
 	}
 	return "tensor(" + numpy + ")"
 }
+
+var typeStrings = func() map[string]string {
+	out := make(map[string]string, len(numpyNames))
+	for onnx, name := range numpyNames {
+		out[name] = "tensor(" + onnx + ")"
+	}
+	return out
+}()
 
 // ElementOf returns NumPy's name of the element type of a tensor type such as
 // "tensor(float)", or "" for a type that is no tensor.

@@ -91,11 +91,11 @@ func TestCheck(t *testing.T) {
 		call     Call
 		want     string // of the errors joined by "; "
 	}{
-		{"good", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: map[string]Kind{"group": 2}}, ""},
+		{"good", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: []GivenAttr{{"group", 2}}}, ""},
 		{"too many inputs", "Conv", Call{Inputs: []string{f, f, f, f}, Outputs: []string{f}}, "got 4 inputs, want 2 to 3: X, W, B (optional)"},
 		{"omitted", "Conv", Call{Inputs: []string{f, Omitted}, Outputs: []string{f}}, "input 1 (W): got none, want a value: it is required"},
-		{"misspelt", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: map[string]Kind{"kernel_shap": 7}}, `attribute "kernel_shap": Conv has no such attribute (did you mean "kernel_shape"?)`},
-		{"kind", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: map[string]Kind{"group": 1}}, `attribute "group": got a float, want an int`},
+		{"misspelt", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: []GivenAttr{{"kernel_shap", 7}}}, `attribute "kernel_shap": Conv has no such attribute (did you mean "kernel_shape"?)`},
+		{"kind", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: []GivenAttr{{"group", 1}}}, `attribute "group": got a float, want an int`},
 		{"required", "Cast", Call{Inputs: []string{f}, Outputs: []string{f}}, `attribute "to": got none, want an int: it is required`},
 		{"dtype", "Conv", Call{Inputs: []string{i, f}, Outputs: []string{f}}, "input 0 (X): got int64, want float64, float32 or float16"},
 		{"tied", "Add", Call{Inputs: []string{f, i}, Outputs: []string{f}}, "input 1 (B): got int64, want float32 as input 0 (A)"},
@@ -103,14 +103,14 @@ func TestCheck(t *testing.T) {
 		{"an output's type not allowed", "Shape", Call{Inputs: []string{f}, Outputs: []string{f}}, "output 0 (shape): got float32, want int64"},
 		{"too many outputs", "Relu", Call{Inputs: []string{f}, Outputs: []string{"", ""}}, "got 2 outputs, want 1: Y"},
 		{"too few inputs", "Add", Call{Inputs: []string{f}, Outputs: []string{f}}, "got 1 input, want 2: A, B"},
-		{"several faults", "Cast", Call{Inputs: []string{f}, Outputs: []string{f}, Attrs: map[string]Kind{"too": 2}},
+		{"several faults", "Cast", Call{Inputs: []string{f}, Outputs: []string{f}, Attrs: []GivenAttr{{"too", 2}}},
 			`attribute "too": Cast has no such attribute (did you mean "to"?); attribute "to": got none, want an int: it is required`},
-		{"a variadic list of one type", "Concat", Call{Inputs: []string{f, f, i}, Outputs: []string{f}, Attrs: map[string]Kind{"axis": 2}},
+		{"a variadic list of one type", "Concat", Call{Inputs: []string{f, f, i}, Outputs: []string{f}, Attrs: []GivenAttr{{"axis", 2}}},
 			"input 2 (inputs): got int64, want float32 as input 0 (inputs)"},
-		{"a variadic list of any types", "Loop", Call{Inputs: []string{Omitted, Omitted, f, i}, Outputs: []string{f, i}, Attrs: map[string]Kind{"body": 5}}, ""},
+		{"a variadic list of any types", "Loop", Call{Inputs: []string{Omitted, Omitted, f, i}, Outputs: []string{f, i}, Attrs: []GivenAttr{{"body", 5}}}, ""},
 		{"an optional input omitted", "Resize", Call{Inputs: []string{f, Omitted, f}, Outputs: []string{f}}, ""},
-		{"a kind that is none", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: map[string]Kind{"group": 99}}, `attribute "group": got kind 99, want an int`},
-		{"variadic", "Concat", Call{Outputs: []string{f}, Attrs: map[string]Kind{"axis": 2}}, "got 0 inputs, want at least 1: inputs…"},
+		{"a kind that is none", "Conv", Call{Inputs: []string{f, f}, Outputs: []string{f}, Attrs: []GivenAttr{{"group", 99}}}, `attribute "group": got kind 99, want an int`},
+		{"variadic", "Concat", Call{Outputs: []string{f}, Attrs: []GivenAttr{{"axis", 2}}}, "got 0 inputs, want at least 1: inputs…"},
 		{"unknown types pass", "Add", Call{Inputs: []string{"", i}, Outputs: []string{""}}, ""},
 	}
 	for _, tt := range tests {

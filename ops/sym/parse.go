@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Parse reads an expression: numbers, names, + - * // %, min(a,b,…), max(a,b,…),
@@ -25,10 +26,43 @@ func Parse(s string) (Expr, error) {
 // FromText reads what a file or user wrote for a size, which may be any text:
 // what is no expression is a symbol of that name, and an empty text is unknown.
 func FromText(s string) Expr {
-	if e, err := Parse(s); err == nil {
+	if e, ok := readTexts.get(s); ok {
 		return e
 	}
-	return Symbol(s)
+	e, err := Parse(s)
+	if err != nil {
+		e = Symbol(s)
+	}
+	readTexts.put(s, e)
+	return e
+}
+
+// readTexts remembers texts that were read: a graph's sizes repeat a few of
+// them, and a node that is built reads those of its inputs.
+var readTexts textCache
+
+// textCache is emptied when it is full. Expressions never change, so all share one.
+type textCache struct {
+	mu   sync.RWMutex
+	read map[string]Expr
+}
+
+const maxCached = 1 << 10
+
+func (c *textCache) get(s string) (Expr, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	e, ok := c.read[s]
+	return e, ok
+}
+
+func (c *textCache) put(s string, e Expr) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read == nil || len(c.read) == maxCached {
+		c.read = make(map[string]Expr)
+	}
+	c.read[strings.Clone(s)] = e
 }
 
 // maxParse bounds the text that is read as an expression, and maxDepth how deep

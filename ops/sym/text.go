@@ -16,6 +16,12 @@ func (e Expr) String() string {
 	return e.text()
 }
 
+// IsWord reports whether the expression is a symbol alone whose text is s.
+func (e Expr) IsWord(s string) bool {
+	a := e.lone()
+	return a != nil && a.kind == symbolAtom && a.key == s && a.name == s
+}
+
 // text returns the text as it can be a part of another.
 func (e Expr) text() string {
 	if !e.known {
