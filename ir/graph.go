@@ -425,17 +425,35 @@ func (g *Graph) Captures() []*Tensor {
 
 // eachUsed calls f for what the nodes of g itself and its outputs use.
 func (g *Graph) eachUsed(f func(*Tensor)) {
+	g.eachEdge(func(u *Use) { f(u.tensor) })
+}
+
+// eachEdge calls f for the edges into the nodes of g itself and its outputs; f
+// may cut them.
+func (g *Graph) eachEdge(f func(*Use)) {
 	for _, n := range g.Nodes() {
 		for _, u := range n.inputs {
 			if u.tensor != nil {
-				f(u.tensor)
+				f(u)
 			}
 		}
 	}
 	for _, u := range g.outputs {
 		if u.tensor != nil {
-			f(u.tensor)
+			f(u)
 		}
+	}
+}
+
+// cutCaptures cuts the edges from tensors around g, which is about to leave its
+// model with its node.
+func (g *Graph) cutCaptures() {
+	for b := range g.All() {
+		b.eachEdge(func(u *Use) {
+			if t := u.tensor; t.graph != nil && !g.Encloses(t.graph) {
+				u.Cut()
+			}
+		})
 	}
 }
 

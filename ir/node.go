@@ -346,10 +346,14 @@ func (n *Node) Remove() error {
 }
 
 // Discard takes the node out of its graph and cuts all its edges, used outputs
-// included: those become tensors without a producer.
+// included: those become tensors without a producer. What its bodies capture is
+// cut off too.
 func (n *Node) Discard() {
 	for i := range n.inputs {
 		n.SetInput(i, nil)
+	}
+	for _, b := range n.Bodies() {
+		b.cutCaptures()
 	}
 	for i := range n.outputs {
 		n.SetOutput(i, nil)

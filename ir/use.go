@@ -36,6 +36,16 @@ func (u *Use) Set(t *Tensor) {
 	u.adopt(t)
 }
 
+// Cut makes the slot use nothing. A graph's output, which can't be empty, gets a
+// tensor of the same name and type that nothing makes.
+func (u *Use) Cut() {
+	if t := u.tensor; u.graph != nil && t != nil {
+		u.Set(NewTensor(t.name, t.Type()))
+		return
+	}
+	u.Set(nil)
+}
+
 // adopt gives a tensor of no graph to the graph of the slot.
 func (u *Use) adopt(t *Tensor) {
 	if g := u.home(); g != nil && t != nil {

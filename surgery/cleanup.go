@@ -156,18 +156,30 @@ func checkMade(g *ir.Graph, i int, t *ir.Tensor) error {
 	return nil
 }
 
-// dropStrays cuts the edges to nodes that are in no graph.
+// dropStrays cuts the edges to nodes that are in no graph, and into their bodies.
 func dropStrays(g *ir.Graph) bool {
 	changed := false
 	for _, t := range g.Tensors() {
 		for u := range t.Uses() {
-			if n := u.Node(); n != nil && n.Graph() == nil {
-				u.Set(nil)
+			if stray(u) {
+				u.Cut()
 				changed = true
 			}
 		}
 	}
 	return changed
+}
+
+// stray reports whether the edge leads to a node in no graph, or into its body.
+func stray(u *ir.Use) bool {
+	n := u.Node()
+	if n == nil {
+		n = u.Graph().Owner()
+	}
+	for n != nil && n.Graph() != nil {
+		n = n.Graph().Owner()
+	}
+	return n != nil
 }
 
 // dropOutputs empties outputs of nodes that nobody reads, the first one of a
