@@ -37,9 +37,10 @@ func readFloats(dt DType, raw []byte, out []float64) {
 		each(typed[F16](raw), out, func(v F16) float64 { return float64(v.Float32()) })
 	case BFloat16:
 		each(typed[BF16](raw), out, func(v BF16) float64 { return float64(v.Float32()) })
-	case Float4E2M1:
+	case Float4E2M1, Float6E2M3, Float6E3M2:
+		values, bits := smallFormat(dt).values, dt.Bits()
 		for i := range out {
-			out[i] = float64(f4e2m1.values[getBits(raw, 4, i)])
+			out[i] = float64(values[getBits(raw, bits, i)])
 		}
 	case Float8E8M0:
 		lookUp(raw, out, e8m0Values)
@@ -118,9 +119,10 @@ func writeFloats(dt DType, in []float64, raw []byte, how rounding) {
 		each(in, typed[F16](raw), ToF16From64)
 	case BFloat16:
 		each(in, typed[BF16](raw), ToBF16From64)
-	case Float4E2M1:
+	case Float4E2M1, Float6E2M3, Float6E3M2:
+		f, bits := smallFormat(dt), dt.Bits()
 		for i, v := range in {
-			setBits(raw, 4, i, byte(f4e2m1.encode(v, true)))
+			setBits(raw, bits, i, byte(f.encode(v, true)))
 		}
 	case Float8E8M0:
 		for i, v := range in {

@@ -2,7 +2,7 @@
 // kernels compute on: an element type, a shape, and bytes.
 //
 // An Array covers every ONNX type. Its memory is laid out as TensorProto's
-// raw_data: row-major, little-endian, bool one byte each, 4- and 2-bit types
+// raw_data: row-major, little-endian, bool one byte each, 6-, 4- and 2-bit types
 // packed with the first element in the low bits; strings are kept as Go strings.
 // Views (slices, transposes, broadcasts) have strides, counted in elements, over
 // the memory of the array that they are made of, and see its edits.
@@ -16,7 +16,7 @@
 //
 //	At, SetAt, Float64s, Int64s  any type, one by one or converted
 //	Data[T], MutableData[T]      typed slices, for kernels
-//	Unpack[T], Pack[T]           the 4- and 2-bit types, an element to a slot
+//	Unpack[T], Pack[T]           the 6-, 4- and 2-bit types, an element to a slot
 //	Bytes                        the raw bytes, for files
 //
 // Cast converts between types by the rules of ONNX's Cast; String prints as
@@ -65,6 +65,8 @@ const (
 	Float8E8M0     DType = 24
 	Uint2          DType = 25
 	Int2           DType = 26
+	Float6E2M3     DType = 27
+	Float6E3M2     DType = 28
 )
 
 type dtypeKind uint8
@@ -110,6 +112,8 @@ var dtypes = [...]struct {
 	{"float8_e8m0fnu", "FLOAT8E8M0", 8, kindFloat},
 	{"uint2", "UINT2", 2, kindUint},
 	{"int2", "INT2", 2, kindInt},
+	{"float6_e2m3fn", "FLOAT6E2M3", 6, kindFloat},
+	{"float6_e3m2fn", "FLOAT6E3M2", 6, kindFloat},
 }
 
 // DTypes returns the valid types in the order of their numbers.
@@ -140,7 +144,7 @@ func (d DType) ONNXName() string {
 	return strconv.Itoa(int(d))
 }
 
-// Bits returns the size of an element: 4 or 2 for packed types, 0 for String
+// Bits returns the size of an element: 6, 4 or 2 for packed types, 0 for String
 // and what is not a type.
 func (d DType) Bits() int {
 	if int(d) < len(dtypes) {

@@ -4,8 +4,8 @@ import "testing"
 
 func TestDTypes(t *testing.T) {
 	all := DTypes()
-	if len(all) != 26 || all[0] != Float32 || all[25] != Int2 {
-		t.Fatalf("DTypes() = %v, want the 26 types from float32 to int2", all)
+	if len(all) != 28 || all[0] != Float32 || all[27] != Float6E3M2 {
+		t.Fatalf("DTypes() = %v, want the 28 types from float32 to float6_e3m2fn", all)
 	}
 	for i, d := range all {
 		if int(d) != i+1 || !d.Valid() {
@@ -26,7 +26,7 @@ func TestDTypes(t *testing.T) {
 			t.Errorf("%s: of %d kinds, want 1; int %t, signed %t, unsigned %t", d, kinds, d.IsInt(), d.IsSigned(), d.IsUnsigned())
 		}
 	}
-	for _, d := range []DType{Undefined, 27, 255} {
+	for _, d := range []DType{Undefined, 29, 255} {
 		if d.Valid() || d.Bits() != 0 || d.IsInt() || d.IsFloat() || d.IsComplex() || d.String() == "" || d.ONNXName() == "" {
 			t.Errorf("%d counts as a type", d)
 		}
@@ -35,7 +35,7 @@ func TestDTypes(t *testing.T) {
 
 func TestBits(t *testing.T) {
 	for bits, types := range map[int][]DType{
-		2: {Int2, Uint2}, 4: {Int4, Uint4, Float4E2M1}, 0: {String},
+		2: {Int2, Uint2}, 4: {Int4, Uint4, Float4E2M1}, 0: {String}, 6: {Float6E2M3, Float6E3M2},
 		8:  {Int8, Uint8, Bool, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Float8E8M0},
 		16: {Int16, Uint16, Float16, BFloat16}, 32: {Int32, Uint32, Float32}, 64: {Int64, Uint64, Float64, Complex64}, 128: {Complex128},
 	} {
@@ -54,9 +54,9 @@ func TestParseDType(t *testing.T) {
 		err  string
 	}{
 		{"FLOAT", Float32, ""}, {"double", Float64, ""}, {"Float8_E4M3FN", Float8E4M3FN, ""}, {"FLOAT8E8M0", Float8E8M0, ""},
-		{"float4_e2m1fn", Float4E2M1, ""}, {"7", Int64, ""}, {"26", Int2, ""},
-		{"0", 0, `dtype: got the number 0, want 1 to 26`},
-		{"27", 0, `dtype: got the number 27, want 1 to 26`},
+		{"float4_e2m1fn", Float4E2M1, ""}, {"7", Int64, ""}, {"26", Int2, ""}, {"28", Float6E3M2, ""},
+		{"0", 0, `dtype: got the number 0, want 1 to 28`},
+		{"29", 0, `dtype: got the number 29, want 1 to 28`},
 		{"flaot32", 0, `dtype: got "flaot32", want the name of an element type such as "float32" (did you mean "float32"?)`},
 		{"DUOBLE", 0, `dtype: got "DUOBLE", want the name of an element type such as "float32" (did you mean "DOUBLE"?)`},
 		{"undefined", 0, `dtype: got "undefined", want the name of an element type such as "float32"`},

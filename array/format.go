@@ -8,7 +8,7 @@ type format struct {
 	exp, man, bias int
 	fnuz           bool // no infinities, no -0; NaN is the sign bit alone
 	noInf          bool // the highest exponent is used for numbers
-	noNaN          bool // nor is there a NaN: float4
+	noNaN          bool // nor is there a NaN: float4, float6
 	values         *[256]float32
 }
 
@@ -20,6 +20,8 @@ var (
 	f8e5m2     = (&format{exp: 5, man: 2, bias: 15}).tabled()
 	f8e5m2fnuz = (&format{exp: 5, man: 2, bias: 16, noInf: true, fnuz: true}).tabled()
 	f4e2m1     = (&format{exp: 2, man: 1, bias: 1, noInf: true, noNaN: true}).tabled()
+	f6e2m3     = (&format{exp: 2, man: 3, bias: 1, noInf: true, noNaN: true}).tabled()
+	f6e3m2     = (&format{exp: 3, man: 2, bias: 3, noInf: true, noNaN: true}).tabled()
 	e8m0Values = tableOf(func(code int) float64 {
 		if code == 0xff {
 			return math.NaN()
@@ -42,7 +44,7 @@ func (f *format) tabled() *format {
 	return f
 }
 
-// smallFormat returns the format of a float of 8 or 4 bits, but for
+// smallFormat returns the format of a float of 8 bits or fewer, but for
 // Float8E8M0, which has no sign.
 func smallFormat(dt DType) *format {
 	switch dt {
@@ -54,12 +56,16 @@ func smallFormat(dt DType) *format {
 		return f8e5m2
 	case Float8E5M2FNUZ:
 		return f8e5m2fnuz
+	case Float6E2M3:
+		return f6e2m3
+	case Float6E3M2:
+		return f6e3m2
 	}
 	return f4e2m1
 }
 
 // nan returns the code of NaN without a sign; where there is none, that of -0,
-// which the standard's conformance cases expect of float4.
+// which the standard's conformance cases expect of float4; float6 does likewise.
 func (f *format) nan() int {
 	switch {
 	case f.fnuz, f.noNaN:

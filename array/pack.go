@@ -3,7 +3,7 @@ package array
 import "fmt"
 
 // Slot is a Go type that holds one element of a packed type: int8 of Int4 and
-// Int2, uint8 of Uint4 and Uint2, float32 of Float4E2M1.
+// Int2, uint8 of Uint4 and Uint2, float32 of Float4E2M1, Float6E2M3 and Float6E3M2.
 type Slot interface{ int8 | uint8 | float32 }
 
 // slotOf reports whether T holds the elements of dt.
@@ -15,7 +15,7 @@ func slotOf[T Slot](dt DType) bool {
 	case uint8:
 		return dt == Uint4 || dt == Uint2
 	}
-	return dt == Float4E2M1
+	return dt == Float4E2M1 || dt == Float6E2M3 || dt == Float6E3M2
 }
 
 // Unpack returns the elements of an array of a packed type, in row-major order.
@@ -28,8 +28,8 @@ func Unpack[T Slot](a *Array) []T {
 	codes := Unpack4(a)
 	out := make([]T, len(codes))
 	for i, c := range codes {
-		if a.dtype == Float4E2M1 {
-			out[i] = T(f4e2m1.values[c])
+		if a.dtype.IsFloat() {
+			out[i] = T(smallFormat(a.dtype).values[c])
 		} else {
 			out[i] = T(c)
 		}
@@ -55,19 +55,26 @@ func Pack[T Slot](dt DType, data []T, shape ...int) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	bits := dt.Bits()
 	for i, v := range data {
 		code, err := dt.bitsOf(plain(v))
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", i, err)
 		}
-		setBits(a.buf.bytes, bits, i, byte(code))
+		setBits(a.buf.bytes, dt.Bits(), i, byte(code))
 	}
 	return a, nil
 }
 
+// PackBits writes the low bits of each code, one element of so many bits after
+// the other, into raw, which has room for them.
+func PackBits(raw []byte, bits int, codes []int8) {
+	for i, c := range codes {
+		setBits(raw, bits, i, byte(c))
+	}
+}
+
 // Unpack4 returns the elements of an int4, uint4, int2 or uint2 array, or the
-// bits of a float4 one, one to a byte; signed ones are sign-extended.
+// bits of a float4 or float6 one, one to a byte; signed ones are sign-extended.
 func Unpack4(a *Array) []int8 {
 	bits := a.dtype.Bits()
 	if bits >= 8 || bits == 0 {
@@ -78,13 +85,12 @@ func Unpack4(a *Array) []int8 {
 		panic(err)
 	}
 	out := make([]int8, a.Size())
-	per, mask := 8/bits, byte(1<<bits-1)
 	up := 0
 	if a.dtype.IsSigned() {
 		up = 8 - bits
 	}
 	for i := range out {
-		out[i] = int8(raw[i/per]>>(i%per*bits)&mask) << up >> up
+		out[i] = int8(getBits(raw, bits, i)) << up >> up
 	}
 	return out
 }

@@ -35,17 +35,25 @@ func (a *Array) position(i int) int {
 	return pos
 }
 
-// getBits returns packed element i of 2 or 4 bits, the first in the low ones.
+// getBits returns packed element i of 2, 4 or 6 bits: the elements are one stream
+// of bits, low ones first, so that one of 6 bits may lie in two bytes.
 func getBits(b []byte, bits, i int) byte {
-	per := 8 / bits
-	return b[i/per] >> (i % per * bits) & (1<<bits - 1)
+	at, shift := i*bits/8, i*bits%8
+	v := b[at] >> shift
+	if shift+bits > 8 {
+		v |= b[at+1] << (8 - shift)
+	}
+	return v & (1<<bits - 1)
 }
 
 func setBits(b []byte, bits, i int, v byte) {
-	per := 8 / bits
-	shift := i % per * bits
-	mask := byte(1<<bits-1) << shift
-	b[i/per] = b[i/per]&^mask | v<<shift&mask
+	at, shift := i*bits/8, i*bits%8
+	mask := byte(1<<bits - 1)
+	v &= mask
+	b[at] = b[at]&^(mask<<shift) | v<<shift
+	if shift+bits > 8 {
+		b[at+1] = b[at+1]&^(mask>>(8-shift)) | v>>(8-shift)
+	}
 }
 
 // copyTo copies the elements into c, fresh memory of the same type and shape.

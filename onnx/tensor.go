@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -121,7 +122,7 @@ func (l *tensorLoader) array(t *pb.TensorProto, s *storage, shape []int) (*array
 	switch {
 	case s.field == fieldRaw:
 	case s.field != 0:
-		src = &typedPayload{field: s.field, dt: dt, src: s.payload, n: packedLen(dt, shape)}
+		src = &typedPayload{field: s.field, dt: dt, src: s.payload, n: packedLen(dt, shape), elems: int64(product(shape))}
 	case stripped(t) && product(shape) != 0:
 		return wrapArray(array.NewLazy(dt, shape, &noData{packedLen(dt, shape), t.GetName()}))
 	case t.RawData != nil:
@@ -225,11 +226,14 @@ func typedBytes(t *pb.TensorProto, dt array.DType, shape []int) ([]byte, error) 
 		}
 	case fieldUint64:
 		for _, v := range t.Uint64Data {
-			out = appendElem(out, dt, v)
+			out = appendElems(out, dt, []uint64{v})
 		}
 	default:
-		for _, v := range t.Int32Data {
-			out = appendElem(out, dt, uint64(v))
+		if dt.Bits() == 6 && len(t.Int32Data) != product(shape) {
+			return nil, faultf(ErrInvalid, "the typed data holds %d elements, want %d for %s%v", len(t.Int32Data), product(shape), dt, shape)
+		}
+		for entries := range slices.Chunk(t.Int32Data, atOnce(dt)) {
+			out = appendElems(out, dt, entries)
 		}
 	}
 	if int64(len(out)) != want {
@@ -238,11 +242,27 @@ func typedBytes(t *pb.TensorProto, dt array.DType, shape []int) ([]byte, error) 
 	return out, nil
 }
 
-// appendElem appends one entry of int32_data or uint64_data: for packed types
-// an entry is one byte of elements.
-func appendElem(out []byte, dt array.DType, v uint64) []byte {
-	width := max(dt.Bits(), 8) / 8
-	for k := range width {
+// atOnce is the number of entries of int32_data or uint64_data that are packed
+// together: four elements of 6 bits fill three bytes. All else takes whole bytes
+// by itself: for types of 4 and 2 bits an entry is one byte of elements.
+func atOnce(dt array.DType) int {
+	if dt.Bits() == 6 {
+		return 4
+	}
+	return 1
+}
+
+// appendElems appends at most atOnce entries in the layout of raw_data.
+func appendElems[T int32 | uint64](out []byte, dt array.DType, entries []T) []byte {
+	var v uint64
+	for i, e := range entries {
+		v |= uint64(e) << (dt.Bits() * i)
+	}
+	bits := dt.Bits()
+	if bits < 6 {
+		bits = 8
+	}
+	for k := range (bits*len(entries) + 7) / 8 {
 		out = append(out, byte(v>>(8*k)))
 	}
 	return out
@@ -255,7 +275,8 @@ type typedPayload struct {
 	field protowire.Number
 	dt    array.DType
 	src   source
-	n     int64
+	n     int64 // bytes as raw_data would have them
+	elems int64
 
 	mu   sync.Mutex
 	next typedReader // goes on where the last read ended
@@ -271,6 +292,9 @@ func (p *typedPayload) plain() bool { return p.field == fieldFloat || p.field ==
 func (p *typedPayload) check() error {
 	if p.field != typedField(p.dt) {
 		return faultf(ErrInvalid, "the elements of %s lie in field %d, want %d", p.dt, p.field, typedField(p.dt))
+	}
+	if p.dt.Bits() == 6 && p.elems != p.src.Len() { // each is a varint of one byte
+		return faultf(ErrInvalid, "the packed elements of %s are %d, want %d", p.dt, p.src.Len(), p.elems)
 	}
 	width := int64(max(p.dt.Bits(), 8) / 8)
 	if p.n > p.src.Len()*width || p.plain() && p.n != p.src.Len() {
@@ -352,11 +376,15 @@ func (r *typedReader) read(b []byte) error {
 			if r.done() {
 				return faultf(ErrInvalid, "the packed elements of %s hold %d bytes, want %d", r.p.dt, r.at, r.p.n)
 			}
-			v, err := r.c.varint(r.c.size)
-			if err != nil {
-				return faultf(ErrInvalid, "a varint of the packed elements does not end")
+			entries := make([]uint64, 0, 4)
+			for len(entries) < atOnce(r.p.dt) && !r.done() {
+				v, err := r.c.varint(r.c.size)
+				if err != nil {
+					return faultf(ErrInvalid, "a varint of the packed elements does not end")
+				}
+				entries = append(entries, v)
 			}
-			r.nLeft = len(appendElem(r.left[:0], r.p.dt, v))
+			r.nLeft = len(appendElems(r.left[:0], r.p.dt, entries))
 		}
 		k := copy(b, r.left[:r.nLeft])
 		copy(r.left[:], r.left[k:r.nLeft])

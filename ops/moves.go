@@ -215,12 +215,7 @@ func unpacked(a *array.Array) []int8 { return array.Unpack4(a) }
 
 // repack stores such bits.
 func repack(a *array.Array, bits []int8) {
-	raw, width := rawOf(a), a.DType().Bits()
-	per := 8 / width
-	clear(raw)
-	for i, v := range bits {
-		raw[i/per] |= uint8(v) & (1<<width - 1) << (i % per * width)
-	}
+	array.PackBits(rawOf(a), a.DType().Bits(), bits)
 }
 
 // takeBlocks copies block at[k] of src, of inner elements, to block k of dst; a
@@ -281,6 +276,16 @@ func moveWords[T any](dst, src []T, inner int, at []int, put bool) {
 	}
 }
 
+// wholeBytes returns the least number of elements of so many bits that fill whole
+// bytes, and how many bytes these are.
+func wholeBytes(bits int) (elems, n int) {
+	elems = 1
+	for elems*bits%8 != 0 {
+		elems *= 2
+	}
+	return elems, elems * bits / 8
+}
+
 // fillWith sets every element of a kernel's own array to v, a value as At returns.
 func fillWith(a *array.Array, v any) error {
 	n := a.Size()
@@ -294,14 +299,14 @@ func fillWith(a *array.Array, v any) error {
 		}
 		return nil
 	}
-	first := max(1, 8/a.DType().Bits()) // elements that fill whole bytes
+	first, whole := wholeBytes(a.DType().Bits())
 	for i := range min(first, n) {
 		if err := a.SetAt(i, v); err != nil {
 			return err
 		}
 	}
 	raw := rawOf(a)
-	for done := max(1, a.DType().Bits()/8); done < len(raw); done *= 2 {
+	for done := whole; done < len(raw); done *= 2 {
 		copy(raw[done:], raw[:done])
 	}
 	return nil

@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 	"slices"
 	"sort"
 
@@ -117,8 +118,11 @@ func compareArrays(a, b *array.Array, tol Tolerance) Difference {
 			return verdict(false, err.Error())
 		}
 	}
-	if a.DType() == array.String || a.DType().IsComplex() {
+	switch {
+	case a.DType() == array.String:
 		return compareExact(a, b)
+	case a.DType().IsComplex():
+		return compareComplex(a, b, tol)
 	}
 	x, errA := a.Float64s()
 	y, errB := b.Float64s()
@@ -143,37 +147,91 @@ func compareExact(a, b *array.Array) Difference {
 }
 
 func compareFloats(a, b *array.Array, x, y []float64, tol Tolerance) Difference {
-	d := verdict(true, "")
-	d.Count = len(x)
-	abs, rel := make([]float64, 0, len(x)), make([]float64, 0, len(x))
-	var xx, yy, xy float64
+	s := newSums(len(x))
 	for i := range x {
 		e := gap(a, b, i, x[i], y[i])
 		if !close(x[i], y[i], e, tol) {
-			d.Bad++
-			if d.First < 0 {
-				d.OK, d.First, d.A, d.B = false, i, a.At(i), b.At(i)
-			}
+			s.bad(i, a.At(i), b.At(i))
 		}
 		if math.IsNaN(x[i]) || math.IsNaN(y[i]) || math.IsInf(x[i], 0) || math.IsInf(y[i], 0) {
 			continue
 		}
-		abs = append(abs, e)
-		if y[i] != 0 {
-			rel = append(rel, e/math.Abs(y[i]))
-		}
-		d.MaxULP = max(d.MaxULP, ulps(a.DType(), x[i], y[i], e))
-		xx, yy, xy = xx+x[i]*x[i], yy+y[i]*y[i], xy+x[i]*y[i]
+		s.add(e, math.Abs(y[i]), x[i]*x[i], x[i]*y[i])
+		s.d.MaxULP = max(s.d.MaxULP, ulps(a.DType(), x[i], y[i], e))
 	}
-	d.MaxAbs, d.MeanAbs, d.MedAbs = stats(abs)
-	d.MaxRel, d.MeanRel, d.MedRel = stats(rel)
+	return s.difference()
+}
+
+// compareComplex measures distances in the plane, as numpy.allclose does: a
+// number of which a part is NaN is NaN, and an infinite one equals itself alone.
+func compareComplex(a, b *array.Array, tol Tolerance) Difference {
+	s := newSums(a.Size())
+	for i := range a.Size() {
+		x, y := a.At(i).(complex128), b.At(i).(complex128)
+		e := cmplx.Abs(x - y)
+		nanX, nanY := hasNaN(x), hasNaN(y)
+		switch {
+		case nanX || nanY:
+			if !tol.EqualNaN || !nanX || !nanY {
+				s.bad(i, x, y)
+			}
+		case cmplx.IsInf(x) || cmplx.IsInf(y):
+			if x != y {
+				s.bad(i, x, y)
+			}
+		default:
+			if e > tol.Atol+tol.Rtol*cmplx.Abs(y) {
+				s.bad(i, x, y)
+			}
+			s.add(e, cmplx.Abs(y), real(x*cmplx.Conj(x)), real(x*cmplx.Conj(y)))
+		}
+	}
+	return s.difference()
+}
+
+func hasNaN(v complex128) bool { return real(v) != real(v) || imag(v) != imag(v) }
+
+// sums gathers what a Difference says of the finite elements.
+type sums struct {
+	d          Difference
+	abs, rel   []float64
+	xx, yy, xy float64
+}
+
+func newSums(n int) *sums {
+	s := &sums{d: verdict(true, ""), abs: make([]float64, 0, n), rel: make([]float64, 0, n)}
+	s.d.Count = n
+	return s
+}
+
+// bad notes elements that are too far apart.
+func (s *sums) bad(i int, a, b any) {
+	s.d.Bad++
+	if s.d.First < 0 {
+		s.d.OK, s.d.First, s.d.A, s.d.B = false, i, a, b
+	}
+}
+
+// add notes the distance e of x and y, the length of y, and the products x·x and x·y.
+func (s *sums) add(e, y, xx, xy float64) {
+	s.abs = append(s.abs, e)
+	if y != 0 {
+		s.rel = append(s.rel, e/y)
+	}
+	s.xx, s.yy, s.xy = s.xx+xx, s.yy+y*y, s.xy+xy
+}
+
+func (s *sums) difference() Difference {
+	d := s.d
+	d.MaxAbs, d.MeanAbs, d.MedAbs = stats(s.abs)
+	d.MaxRel, d.MeanRel, d.MedRel = stats(s.rel)
 	switch {
-	case xx > 0 && yy > 0:
-		d.Cosine = xy / math.Sqrt(xx) / math.Sqrt(yy)
-	case xx > 0 || yy > 0:
+	case s.xx > 0 && s.yy > 0:
+		d.Cosine = s.xy / math.Sqrt(s.xx) / math.Sqrt(s.yy)
+	case s.xx > 0 || s.yy > 0:
 		d.Cosine = 0
 	}
-	for _, e := range abs {
+	for _, e := range s.abs {
 		bin := 0
 		if d.MaxAbs > 0 {
 			bin = min(int(e/d.MaxAbs*10), 9)
@@ -215,7 +273,7 @@ type format struct{ places, least int }
 var formats = map[array.DType]format{
 	array.Float64: {52, -1022}, array.Float32: {23, -126}, array.Float16: {10, -14}, array.BFloat16: {7, -126},
 	array.Float8E4M3FN: {3, -6}, array.Float8E4M3FNUZ: {3, -7}, array.Float8E5M2: {2, -14}, array.Float8E5M2FNUZ: {2, -15},
-	array.Float4E2M1: {1, 0}, array.Float8E8M0: {0, -127},
+	array.Float4E2M1: {1, 0}, array.Float6E2M3: {3, 0}, array.Float6E3M2: {2, -2}, array.Float8E8M0: {0, -127},
 }
 
 // ulps counts the steps between two numbers of the type that are gap apart, in

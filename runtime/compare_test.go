@@ -49,6 +49,14 @@ func TestVerdicts(t *testing.T) {
 		{"uint64 within", of(uint64(1) << 63), of(uint64(1)<<63 + 1), runtime.Tolerance{Atol: 1}, true},
 		{"int64 ends", of(int64(math.MinInt64)), of(int64(math.MaxInt64)), none, false},
 		{"int64 beyond 2^53", of(int64(1) << 53), of(int64(1)<<53 + 1), none, false},
+		{"complex", of(complex(1, 1)), of(complex(1, 1)), none, true},
+		{"complex apart by 5", of(complex(4, 1)), of(complex(1, 5)), runtime.Tolerance{Atol: 5}, true},
+		{"complex too far apart", of(complex(4, 1)), of(complex(1, 5)), runtime.Tolerance{Atol: 4.9}, false},
+		{"complex, a part NaN", of(complex(nan, 1)), of(complex(1, nan)), same, true},
+		{"complex, one NaN", of(complex(nan, 1)), of(complex(1, 1)), same, false},
+		{"complex inf", of(complex(inf, 1)), of(complex(inf, 1)), none, true},
+		{"complex infs", of(complex(inf, 1)), of(complex(inf, 2)), loose, false},
+		{"float6", raw(t, array.Float6E2M3, 0x01), raw(t, array.Float6E2M3, 0x02), none, false},
 		{"types", of(float32(1)), of(1.0), loose, false},
 		{"float16 nan", raw(t, array.Float16, 0, 0x7e), raw(t, array.Float16, 0, 0x7e), none, false},
 		{"bfloat16 inf", raw(t, array.BFloat16, 0x80, 0x7f), raw(t, array.BFloat16, 0x80, 0x7f), none, true},
@@ -79,6 +87,8 @@ func TestNeighboursAreOneULPApart(t *testing.T) {
 		{"e4m3fnuz subnormal", raw(t, array.Float8E4M3FNUZ, 1), raw(t, array.Float8E4M3FNUZ, 2)},
 		{"e5m2", raw(t, array.Float8E5M2, 0x3c), raw(t, array.Float8E5M2, 0x3d)},
 		{"e5m2fnuz subnormal", raw(t, array.Float8E5M2FNUZ, 1), raw(t, array.Float8E5M2FNUZ, 2)},
+		{"float6_e2m3 subnormal", raw(t, array.Float6E2M3, 1), raw(t, array.Float6E2M3, 2)},
+		{"float6_e3m2", raw(t, array.Float6E3M2, 0x0c), raw(t, array.Float6E3M2, 0x0d)},
 		{"uint64", of(uint64(math.MaxUint64)), of(uint64(math.MaxUint64 - 1))},
 	} {
 		if d := runtime.Compare(c.a, c.b, runtime.Tolerance{}); d.MaxULP != 1 || d.OK {
