@@ -483,30 +483,45 @@ func (n *Node) AncestorIn(g *Graph) *Node {
 }
 
 // Tensors returns every tensor of g itself, bodies not included, each once:
-// inputs, initializers, then what nodes use and make in their order, outputs.
+// inputs, initializers, then for each node in order what it uses that nothing
+// makes and what it makes, outputs.
 // Tensors of enclosing graphs that g captures are not among them.
 func (g *Graph) Tensors() []*Tensor {
-	room := len(g.inputs) + len(g.inits) + g.nodes.count
-	seen := make(map[*Tensor]bool, room)
-	ts := make([]*Tensor, 0, room)
-	add := func(t *Tensor) {
-		if t != nil && !seen[t] && (t.graph == g || t.graph == nil) {
-			seen[t] = true
+	ts := make([]*Tensor, 0, len(g.inputs)+len(g.inits)+g.nodes.count)
+	for i, t := range g.inputs {
+		if t.inputOf == 1 || !slices.Contains(g.inputs[:i], t) {
 			ts = append(ts, t)
 		}
 	}
-	for _, t := range g.inputs {
-		add(t)
-	}
 	for _, t := range g.inits {
-		add(t)
+		if t != nil && !t.IsGraphInput() {
+			ts = append(ts, t)
+		}
+	}
+	// What has none of these places is rare: one that is used and never made, or
+	// made by a node that is in no graph.
+	var odd map[*Tensor]bool
+	add := func(t *Tensor) {
+		if t == nil || t.graph != g && t.graph != nil || t.IsGraphInput() || t.initPos != 0 || odd[t] {
+			return
+		}
+		if t.producer != nil && t.producer.graph == g {
+			return // comes with its node
+		}
+		if odd == nil {
+			odd = map[*Tensor]bool{}
+		}
+		odd[t] = true
+		ts = append(ts, t)
 	}
 	for _, n := range g.Nodes() {
 		for _, u := range n.inputs {
 			add(u.tensor)
 		}
 		for _, t := range n.outputs {
-			add(t)
+			if t != nil && !t.IsGraphInput() && t.initPos == 0 {
+				ts = append(ts, t)
+			}
 		}
 	}
 	for _, u := range g.outputs {

@@ -42,14 +42,20 @@ func (g *Graph) Sorted() ([]*Node, error) {
 
 // InOrder reports whether every node comes after those it depends on.
 func (g *Graph) InOrder() bool {
-	done := make(map[*Node]bool, g.nodes.count)
-	for _, n := range g.Nodes() {
-		for _, d := range dependencies(g, n) {
-			if !done[d] {
+	// Most of what a node reads was made shortly before: of the chunk at hand the
+	// nodes are remembered, of those before it only which they are.
+	before, here := map[*chunk]bool{}, make(map[*Node]bool, chunkSize)
+	for c := g.nodes.first; c != nil; c = c.next {
+		clear(here)
+		for _, n := range c.nodes {
+			late := false
+			eachDependency(g, n, func(d *Node) { late = late || !here[d] && !before[d.chunk] })
+			if late {
 				return false
 			}
+			here[n] = true
 		}
-		done[n] = true
+		before[c] = true
 	}
 	return true
 }
@@ -81,9 +87,14 @@ func (g *Graph) Sort(recursive bool) (changed bool, err error) {
 // dependencies returns the nodes of g whose outputs n or its bodies read.
 func dependencies(g *Graph, n *Node) []*Node {
 	deps := make([]*Node, 0, len(n.inputs))
+	eachDependency(g, n, func(d *Node) { deps = append(deps, d) })
+	return deps
+}
+
+func eachDependency(g *Graph, n *Node, f func(*Node)) {
 	add := func(t *Tensor) {
 		if t != nil && t.producer != nil && t.producer.graph == g {
-			deps = append(deps, t.producer)
+			f(t.producer)
 		}
 	}
 	for _, u := range n.inputs {
@@ -96,7 +107,6 @@ func dependencies(g *Graph, n *Node) []*Node {
 			}
 		}
 	}
-	return deps
 }
 
 const (

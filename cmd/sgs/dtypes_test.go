@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/cmplx"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -125,7 +126,7 @@ func means(v, text any) bool {
 		return means(real(v), parts[0]) && means(imag(v), parts[1])
 	case float64:
 		f, err := strconv.ParseFloat(text.(string), 64)
-		return err == nil && (v == f && math.Signbit(v) == math.Signbit(f) || v != v && f != f)
+		return err == nil && (v == f && math.Signbit(v) == math.Signbit(f) || math.IsNaN(v) && math.IsNaN(f))
 	case bool:
 		return text == strconv.Itoa(map[bool]int{true: 1}[v])
 	}
@@ -154,11 +155,11 @@ func (c *dtypeCase) printed(t *testing.T, a *array.Array) {
 			ok = f == map[any]string{true: "True", false: "False"}[a.At(i)]
 		case array.Complex64, array.Complex128:
 			v, err := strconv.ParseComplex(strings.ReplaceAll(f, "j", "i"), 128)
-			ok = err == nil && (v == a.At(i) || v != v && a.At(i) != a.At(i))
+			ok = err == nil && (v == a.At(i) || cmplx.IsNaN(v) && cmplx.IsNaN(a.At(i).(complex128)))
 		default:
 			v, err := strconv.ParseFloat(f, 64)
 			want, _ := strconv.ParseFloat(c.Values[i].(string), 64)
-			ok = err == nil && (v != v && want != want || math.Abs(v-want) <= 1e-7*math.Abs(want))
+			ok = err == nil && (math.IsNaN(v) && math.IsNaN(want) || math.Abs(v-want) <= 1e-7*math.Abs(want))
 		}
 		if !ok {
 			t.Errorf("printed: element %d: got %q, want %v", i, f, c.Values[i])
