@@ -17,6 +17,7 @@ import (
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/internal/oplib"
+	"github.com/starlarkgs/starlarkgs/internal/progress"
 	"github.com/starlarkgs/starlarkgs/runtime"
 	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
@@ -53,8 +54,18 @@ type Options struct {
 	// Where, when set, is told every few steps where the script is, for whoever
 	// must say so when the process is ended from outside.
 	Where func(syntax.Position)
+	// Progress, when set, is told how far long work is: folding, bisecting, runs on
+	// the reference backend. It is called often, by the goroutine that runs the script.
+	Progress func(Progress)
 	// Color says whether output may use colours.
 	Color bool
+}
+
+// Progress is how far long work is: Done of Total steps are behind it, where a
+// Total of 0 is not known. Task names the work, as "run".
+type Progress struct {
+	Task        string
+	Done, Total int
 }
 
 // Host runs scripts. What they register, and files that are loaded once, are
@@ -229,6 +240,9 @@ func (h *Host) guarded(ctx context.Context, name string, f func(*starlark.Thread
 	value.SetEnv(t, h.env)
 	if h.opts.Called != nil {
 		builtin.SetRecorder(t, h.opts.Called)
+	}
+	if told := h.opts.Progress; told != nil {
+		ctx = progress.With(ctx, func(e progress.Event) { told(Progress(e)) })
 	}
 	finish := h.limit(ctx, t)
 	// a weight that is read from a file which another program cuts is an error

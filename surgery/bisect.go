@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/progress"
 	"github.com/starlarkgs/starlarkgs/ir"
 )
 
@@ -147,12 +148,13 @@ func (s *search) try(m *ir.Model, why string) (fails bool, err error) {
 	if len(s.report.Steps) >= maxChecks {
 		return false, fmt.Errorf("bisect: %d checks were not enough", maxChecks)
 	}
-	passes, err := s.o.Check(s.ctx, m.Copy())
+	passes, err := s.o.Check(progress.Without(s.ctx), m.Copy())
 	if err != nil {
 		return false, fmt.Errorf("check %d (%s): %w", len(s.report.Steps)+1, why, err)
 	}
 	step := BisectStep{len(s.report.Steps) + 1, m.Graph().NumNodes(), passes, why}
 	s.report.Steps = append(s.report.Steps, step)
+	progress.Report(s.ctx, "bisect, checks", step.Number, 0)
 	if s.o.Step != nil {
 		s.o.Step(step)
 	}

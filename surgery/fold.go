@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/progress"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/ops/schema"
 	"github.com/starlarkgs/starlarkgs/runtime"
@@ -118,10 +119,12 @@ func (f *folder) graph(g *ir.Graph) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range order {
+	report := progress.Reporter(f.ctx, "fold "+g.Label(), len(order))
+	for i, n := range order {
 		if err := f.ctx.Err(); err != nil {
 			return err
 		}
+		report(i)
 		if n.Graph() != g {
 			continue // went with an inlined If
 		}
@@ -316,12 +319,12 @@ func growth(n *ir.Node, values []*array.Array) int64 {
 // run evaluates the node in a model of its own.
 func (f *folder) run(n *ir.Node) ([]*array.Array, error) {
 	m, outputs := single(n)
-	s, err := f.o.Backend.NewSession(f.ctx, m, runtime.Options{})
+	s, err := f.o.Backend.NewSession(progress.Without(f.ctx), m, runtime.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	got, err := s.Run(f.ctx, nil)
+	got, err := s.Run(progress.Without(f.ctx), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/starlarkgs/starlarkgs/internal/progress"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/ops/infer"
@@ -47,10 +48,12 @@ func Simplify(ctx context.Context, g *ir.Graph, o SimplifyOptions) (*SimplifyRep
 		return r, fmt.Errorf("%s is part of no model", g.Path())
 	}
 	return r, m.Atomic(func() error {
-		for changed := true; changed; {
+		changed := true
+		for round := 0; changed; round++ {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			progress.Report(ctx, "simplify, round", round, 0)
 			changed = false
 			facts := infer.Facts(m)
 			for b := range g.All() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/starlarkgs/starlarkgs/internal/progress"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/onnx"
 	"github.com/starlarkgs/starlarkgs/runtime/runtimetest"
@@ -50,11 +51,13 @@ func each[T, R any](ctx context.Context, items []T, jobs int, f func(T) R) []R {
 	out := make([]R, len(items))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, max(jobs, 1))
+	report := progress.Reporter(ctx, "cases", len(items))
 	for i, x := range items {
 		if ctx.Err() != nil {
 			break
 		}
 		slots <- struct{}{}
+		report(i)
 		wg.Go(func() {
 			defer func() { <-slots }()
 			out[i] = f(x)

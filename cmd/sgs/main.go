@@ -40,6 +40,7 @@ type app struct {
 	stdout, stderr io.Writer
 	quiet, verbose int
 	ortLib         string
+	unwatch        func()           // takes the line of progress away
 	supervises     bool             // a script runs in a child process
 	child          *supervise.Child // this process as such a child, or nil
 }
@@ -74,6 +75,11 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a)
+	defer func() {
+		if a.unwatch != nil {
+			a.unwatch()
+		}
+	}()
 	root.SetArgs(args)
 	err := mmap.Guard(func() error { return root.ExecuteContext(ctx) })
 	if err == nil {
@@ -97,6 +103,7 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(a.watched(cmd.Context())) }
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })

@@ -26,6 +26,7 @@ const (
 	protobuf   = "google.golang.org/protobuf"
 	gonum      = "gonum.org/v1/gonum"
 	images     = "golang.org/x/image"
+	meter      = "github.com/schollz/progressbar/v3"
 	npyio      = "github.com/sbinet/npyio"
 	readline   = "github.com/chzyer/readline"
 	graphviz   = "github.com/goccy/go-graphviz"
@@ -45,7 +46,7 @@ var testLibs = []string{goCmp, testscript, pty}
 
 // libraries are all that the project uses outside tests. One that is not here
 // has not been argued for.
-var libraries = []string{starlark, sys, term, protobuf, gonum, images, npyio, readline, graphviz, onnxLib, cobra, pflag, buildtools, goGit, toml}
+var libraries = []string{starlark, sys, term, protobuf, gonum, images, npyio, readline, graphviz, onnxLib, cobra, pflag, buildtools, goGit, toml, meter}
 
 // forRuntimes is what every runtime/x may import; not another runtime/x.
 var forRuntimes = []string{"runtime", "ops/...", "onnx/...", "ir/...", "array/..."}

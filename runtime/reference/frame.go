@@ -7,6 +7,7 @@ import (
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/internal/mmap"
+	"github.com/starlarkgs/starlarkgs/internal/progress"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/ops"
@@ -57,10 +58,15 @@ func (f *frame) value(t *ir.Tensor) (array.Value, error) {
 
 // run evaluates the steps of a plan.
 func (f *frame) run(p *plan) error {
+	report := func(int) {}
+	if f.outer == nil {
+		report = progress.Reporter(f.ctx, "run", len(p.steps))
+	}
 	for i := range p.steps {
 		if err := f.ctx.Err(); err != nil {
 			return err
 		}
+		report(i)
 		st := &p.steps[i]
 		if err := f.guarded(st); err != nil {
 			return err
