@@ -77,6 +77,17 @@ func (g *Graph) Imports() []Import {
 	return nil
 }
 
+// SetImports replaces the opset imports in force: the function's or the model's.
+// A graph of neither has none.
+func (g *Graph) SetImports(im []Import) {
+	switch r := g.Root(); {
+	case r.fn != nil:
+		r.fn.SetImports(im)
+	case r.model != nil:
+		r.model.SetImports(im)
+	}
+}
+
 // Opset returns the version imported for the domain, 0 when there is none.
 func (g *Graph) Opset(domain string) int { return findImport(g.Imports(), domain) }
 

@@ -522,6 +522,7 @@ func inferWhere(c *Infer) error {
 }
 
 var (
+	mulArith = arith{rows32: rows32(mulLoop), f64: func(x, y float64) float64 { return x * y }, i64: func(x, y int64) int64 { return x * y }, u64: func(x, y uint64) uint64 { return x * y }}
 	addArith = arith{rows32: rows32(addLoop), f64: func(x, y float64) float64 { return x + y }, i64: func(x, y int64) int64 { return x + y }, u64: func(x, y uint64) uint64 { return x + y }}
 	maxArith = arith{rows32: rows32(maxLoop), f64: func(x, y float64) float64 { return max(x, y) }, i64: func(x, y int64) int64 { return max(x, y) }, u64: func(x, y uint64) uint64 { return max(x, y) }}
 	minArith = arith{rows32: rows32(minLoop), f64: func(x, y float64) float64 { return min(x, y) }, i64: func(x, y int64) int64 { return min(x, y) }, u64: func(x, y uint64) uint64 { return min(x, y) }}
@@ -530,7 +531,7 @@ var (
 var binaryOps = []Op{
 	{Name: "Add", Since: 1, Infer: inferBinary(sym.Expr.Add), Eval: elementwise(addArith)},
 	{Name: "Sub", Since: 1, Infer: inferBinary(sym.Expr.Sub), Eval: elementwise(arith{rows32: rows32(subLoop), f64: func(x, y float64) float64 { return x - y }, i64: func(x, y int64) int64 { return x - y }, u64: func(x, y uint64) uint64 { return x - y }})},
-	{Name: "Mul", Since: 1, Infer: inferBinary(sym.Expr.Mul), Eval: elementwise(arith{rows32: rows32(mulLoop), f64: func(x, y float64) float64 { return x * y }, i64: func(x, y int64) int64 { return x * y }, u64: func(x, y uint64) uint64 { return x * y }})},
+	{Name: "Mul", Since: 1, Infer: inferBinary(sym.Expr.Mul), Eval: elementwise(mulArith)},
 	{Name: "Div", Since: 1, Infer: inferBinary(symDiv), Eval: elementwise(arith{rows32: rows32(divLoop), f64: func(x, y float64) float64 { return x / y }, i64: divInt, u64: divUint})},
 	{Name: "Pow", Since: 1, Infer: inferBinary(nil), Eval: pow},
 	{Name: "Mod", Since: 10, Infer: inferBinary(nil), Eval: mod},

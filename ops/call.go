@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -18,6 +19,8 @@ type Site struct {
 	// Attrs overrides the node's attributes, where a function's body refers to
 	// the attributes of the calling node; nil means the node's own.
 	Attrs []*ir.Attr
+
+	outer int // of a part of another operator: that one's opset
 }
 
 // Attr returns the node's attribute, with references resolved, or nil.
@@ -102,12 +105,21 @@ func (s *Site) Tensor(name string) *array.Array {
 // Graph returns a graph attribute, or nil.
 func (s *Site) Graph(name string) *ir.Graph { g, _ := attrOr[*ir.Graph](s, name); return g }
 
+// isRequired reports whether the schema wants input i to be given.
+func (s *Site) isRequired(i int) bool {
+	if s.Schema == nil {
+		return false
+	}
+	p := s.Schema.Input(i)
+	return p != nil && p.Option == schema.Single
+}
+
 // Has reports whether the node itself sets the attribute.
 func (s *Site) HasAttr(name string) bool { return s.Attr(name) != nil }
 
 // Errorf returns an error that begins with the node, its operator and opset.
 func (s *Site) Errorf(format string, args ...any) error {
-	return fmt.Errorf("%s, opset %d: %w", s.Node.Path(), s.Opset, fmt.Errorf(format, args...))
+	return fmt.Errorf("%s, opset %d: %w", s.Node.Path(), cmp.Or(s.outer, s.Opset), fmt.Errorf(format, args...))
 }
 
 // Call is one evaluation of an operator.
@@ -125,13 +137,17 @@ type Call struct {
 	Alloc func(n int) []byte
 	// Seed is what random operators without a seed attribute draw from.
 	Seed uint64
+
+	isPart bool // of another operator: every output is wanted
 }
 
 // Budget bounds the bytes that one evaluation may allocate in one array.
 type Budget struct{ MaxBytes int64 }
 
 // Wants reports whether output i is wanted.
-func (c *Call) Wants(i int) bool { return i < len(c.Out) && (i == 0 || c.Node.Output(i) != nil) }
+func (c *Call) Wants(i int) bool {
+	return i < len(c.Out) && (i == 0 || c.isPart || c.Node.Output(i) != nil)
+}
 
 // Has reports whether input i is given.
 func (c *Call) Has(i int) bool { return i < len(c.In) && c.In[i] != nil }

@@ -65,10 +65,17 @@ type Infer struct {
 	// Fresh returns a new generated symbol, for a size that only data decides
 	// but that two outputs share.
 	Fresh func() sym.Expr
+
+	isPart bool // of another operator: In alone says what is given
 }
 
 // HasIn reports whether input i is given.
-func (c *Infer) HasIn(i int) bool { return i < c.Node.NumInputs() && c.Node.Input(i) != nil }
+func (c *Infer) HasIn(i int) bool {
+	if c.isPart {
+		return i < len(c.In) && c.In[i].Kind != ir.NoKind
+	}
+	return i < c.Node.NumInputs() && c.Node.Input(i) != nil
+}
 
 // Fact returns what is known of input i; the zero Fact when it is omitted.
 func (c *Infer) Fact(i int) Fact {

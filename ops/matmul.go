@@ -279,6 +279,9 @@ func gemmBias(c *Call, m, n int, dt array.DType) (*array.Array, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bias.DType() != dt {
+		return nil, c.Errorf("input 2: got %s, want %s as input 0", bias.DType(), dt)
+	}
 	if err := c.CheckSize(dt, []int{m, n}); err != nil {
 		return nil, err
 	}

@@ -112,7 +112,8 @@ func (h nonsense) test(s *schema.Schema) (nodeTest, bool) {
 	for range s.MinInputs + h.IntN(min(s.MaxInputs, s.MinInputs+4)-s.MinInputs+1) {
 		n.in = append(n.in, h.value())
 	}
-	return n, ops.Lookup(s.Domain, s.Name, s.Since) != nil
+	op := ops.Lookup(s.Domain, s.Name, s.Since)
+	return n, op != nil && op.Eval != nil
 }
 
 // run evaluates and infers; a panic is returned with its stack.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"slices"
 
 	"github.com/starlarkgs/starlarkgs/array"
 )
@@ -24,7 +25,8 @@ func normalized(c *Call, f func(a *array.Array, x []float64) error) error {
 	return err
 }
 
-// rmsNorm divides each row by the root of its mean square.
+// rmsNorm divides each row by the root of its mean square; output 1, which the
+// standard's has not, is what the rows were multiplied by.
 func rmsNorm(c *Call) error {
 	return normalized(c, func(a *array.Array, x []float64) error {
 		axis, err := c.normalAxis(c.IntOr("axis", -1), a.Rank())
@@ -40,6 +42,7 @@ func rmsNorm(c *Call) error {
 			return err
 		}
 		eps := float64(c.FloatOr("epsilon", 1e-5))
+		var inverses []float64
 		for n := len(s); len(x) > 0; x = x[n:] {
 			sum := 0.0
 			for _, v := range x[:n] {
@@ -49,8 +52,9 @@ func rmsNorm(c *Call) error {
 			for i := range x[:n] {
 				x[i] *= inv * s[i]
 			}
+			inverses = append(inverses, inv)
 		}
-		return nil
+		return c.setFloats(1, inverses, slices.Concat(a.Shape()[:axis], ones(a.Rank()-axis)), array.Float32)
 	})
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"go.starlark.net/starlark"
@@ -118,11 +119,14 @@ func (b *nodeBuilder) place() error {
 	}
 	b.n.SetName(b.name)
 	b.g.InsertBefore(b.before, b.n)
+	imports := b.g.Imports()
+	b.importDomain()
 	if b.env.InferNode == nil {
 		return nil
 	}
 	if err := b.env.InferNode(b.n); err != nil && b.check {
 		b.n.Discard()
+		b.g.SetImports(imports)
 		for _, t := range b.made {
 			b.g.RemoveInitializer(t)
 		}
@@ -131,37 +135,56 @@ func (b *nodeBuilder) place() error {
 	return nil
 }
 
-// findSchema looks the operator up. One of the standard's domain that nobody
-// knows is built all the same, since plug-ins live there, with a warning.
+// importDomain imports the operator's domain where the model does not yet: a
+// file that uses a domain has to. A domain without schemas gets version 1.
+func (b *nodeBuilder) importDomain() {
+	if !ir.IsStandard(b.domain) && b.g.Opset(b.domain) == 0 {
+		v := max(1, schema.MaxOpset(b.domain))
+		b.g.SetImports(append(slices.Clone(b.g.Imports()), ir.Import{Domain: b.domain, Version: int64(v)}))
+	}
+}
+
+// findSchema looks the operator up. One that nobody knows of a domain that is
+// known is built all the same, since plug-ins live there, with a warning.
 func (b *nodeBuilder) findSchema() error {
 	if b.op == "" {
 		return fmt.Errorf("op: got an empty string, want the name of an operator")
 	}
-	s, ok := schema.Lookup(b.domain, b.op, b.g.Opset(b.domain))
+	opset := b.g.Opset(b.domain)
+	if opset == 0 && !ir.IsStandard(b.domain) {
+		opset = schema.MaxOpset(b.domain) // which place imports
+	}
+	s, ok := schema.Lookup(b.domain, b.op, opset)
 	if ok {
 		b.schema = s
 		return nil
 	}
-	if !ir.IsStandard(b.domain) || !b.check || b.isFunction() {
+	if schema.MaxOpset(b.domain) == 0 || !b.check || b.isFunction() {
 		return nil
 	}
 	if vs := schema.Versions(b.domain, b.op); len(vs) > 0 {
-		return fmt.Errorf("operator %q: the graph has opset %d, want at least %d", b.op, b.g.Opset(""), sinceFirst(vs))
+		return fmt.Errorf("operator %q: the graph has opset %d, want at least %d", b.op, opset, sinceFirst(vs))
 	}
 	near := schema.Nearest(b.domain, b.op)
 	if near != "" {
 		near = fmt.Sprintf(" (did you mean %q?)", near)
 	}
-	b.env.Warn(b.thread, "operator %q is not one of the standard's up to opset %d%s; the node is built unchecked", b.op, schema.MaxOpset(""), near)
+	whose := "the standard's"
+	if !ir.IsStandard(b.domain) {
+		whose = "domain " + strconv.Quote(b.domain)
+	}
+	b.env.Warn(b.thread, "operator %q is not one of %s up to opset %d%s; the node is built unchecked", b.op, whose, schema.MaxOpset(b.domain), near)
 	return nil
 }
 
+// sinceFirst returns the first opset in which the standard has the operator.
 func sinceFirst(vs []*schema.Schema) int {
-	first := vs[0].Since
-	for _, s := range vs {
-		first = min(first, s.Since)
+	for _, s := range vs { // oldest first
+		if !s.Own {
+			return s.Since
+		}
 	}
-	return first
+	return vs[0].Since
 }
 
 func (b *nodeBuilder) isFunction() bool {

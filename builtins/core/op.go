@@ -30,12 +30,9 @@ func (o operators) AttrNames() []string { return schema.Names("", o.g.IR().Opset
 // Attr returns the builder of the operator's node.
 func (o operators) Attr(name string) (starlark.Value, error) {
 	opset := o.g.IR().Opset("")
-	s, ok := schema.Lookup("", name, opset)
+	s, ok := schema.Standard(name, opset)
 	if !ok {
-		if vs := schema.Versions("", name); len(vs) > 0 {
-			return nil, fmt.Errorf("operator %q: the graph has opset %d, want at least %d", name, opset, sinceFirst(vs))
-		}
-		return nil, nil
+		return nil, missing(name, opset)
 	}
 	f := &builtin.Func{
 		Name: "graph.op." + name,
@@ -50,6 +47,19 @@ func (o operators) Attr(name string) (starlark.Value, error) {
 		Fn:      func(c *builtin.Call) (starlark.Value, error) { return o.build(c, s) },
 	}
 	return f.Value(), nil
+}
+
+// missing is the error for an operator that the standard has not, or not in this
+// opset; nil for one that nobody knows.
+func missing(name string, opset int) error {
+	switch vs := schema.Versions("", name); {
+	case len(vs) == 0:
+		return nil
+	case vs[len(vs)-1].Own:
+		return fmt.Errorf("operator %q: got one of ONNX Runtime's own, want one of the standard's (graph.layer makes the others)", name)
+	default:
+		return fmt.Errorf("operator %q: the graph has opset %d, want at least %d", name, opset, sinceFirst(vs))
+	}
 }
 
 func (o operators) build(c *builtin.Call, s *schema.Schema) (starlark.Value, error) {

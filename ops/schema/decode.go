@@ -32,6 +32,7 @@ type rawSchema struct {
 	Exp    int        `json:"exp"`
 	Det    string     `json:"det"`
 	Random int        `json:"rnd"`
+	Own    int        `json:"own"`
 }
 
 type rawType struct {
@@ -52,7 +53,7 @@ func decode(k key, since int, text []byte) *Schema {
 	}
 	s := &Schema{
 		Domain: k.domain, Name: k.name, Since: since,
-		Deprecated: r.Dep != 0, Experimental: r.Exp != 0, Deterministic: r.Random == 0, Declared: Determinism(r.Det),
+		Deprecated: r.Dep != 0, Experimental: r.Exp != 0, Own: r.Own != 0, Deterministic: r.Random == 0, Declared: Determinism(r.Det),
 		Function: len(r.Fn) > 0, FunctionOpsets: r.Fn, ContextFunction: r.Ctx != 0,
 		Inputs: params(r.In), Outputs: params(r.Out),
 		MinInputs: r.Counts[0], MaxInputs: r.Counts[1], MinOutputs: r.Counts[2], MaxOutputs: r.Counts[3],

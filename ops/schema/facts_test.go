@@ -154,7 +154,10 @@ func TestConsistent(t *testing.T) {
 func TestDeterminism(t *testing.T) {
 	random := map[string]bool{}
 	for _, s := range All() {
-		if !s.Deterministic {
+		if s.Own && s.Declared != Undeclared {
+			t.Errorf("%s is declared %s, want nothing declared", s.Name, s.Declared)
+		}
+		if !s.Deterministic && !s.Own {
 			random[s.Name] = true
 			if s.Declared != NotPure {
 				t.Errorf("%s-%d draws random numbers but is declared %s", s.Name, s.Since, s.Declared)
@@ -214,19 +217,61 @@ func TestDomains(t *testing.T) {
 	}
 	for domain, want := range map[string]struct{ schemas, newest int }{
 		"": {629, 28}, "ai.onnx.ml": {25, 5}, "ai.onnx.preview": {1, 1}, "ai.onnx.preview.training": {4, 1},
+		"com.microsoft": {150, 1},
 	} {
 		if counts[domain] < want.schemas || MaxOpset(domain) < want.newest {
 			t.Errorf("domain %q: %d schemas up to opset %d, want at least %d, %d", domain, counts[domain], MaxOpset(domain), want.schemas, want.newest)
 		}
 	}
-	if got := Domains(); !slices.Equal(got, []string{"", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"}) {
+	if got := Domains(); !slices.Equal(got, []string{"", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft"}) {
 		t.Errorf("Domains() = %q", got)
 	}
-	if MaxOpset("com.microsoft") != 0 || Versions("com.microsoft", "Gelu") != nil || Names("com.microsoft", 1) != nil {
-		t.Error("a domain that the standard does not define has schemas")
+	if MaxOpset("org.example") != 0 || Versions("org.example", "Gelu") != nil || Names("org.example", 1) != nil {
+		t.Error("a domain that nobody defines has schemas")
 	}
 	if MaxOpset("ai.onnx") != MaxOpset("") || len(Versions("ai.onnx", "Split")) != 5 {
 		t.Errorf("ai.onnx: opset %d, %d versions of Split, want the same as of the empty domain, 5", MaxOpset("ai.onnx"), len(Versions("ai.onnx", "Split")))
+	}
+}
+
+// TestOwn holds ONNX Runtime's own operators against its documentation of them.
+func TestOwn(t *testing.T) {
+	tests := []struct{ domain, name, counts, want string }{
+		{"com.microsoft", "Gelu", "1..1 1..1", `Gelu(X) -> Y`},
+		{"com.microsoft", "FusedMatMul", "2..2 1..1", `FusedMatMul(A, B, *, alpha=1.0, transA=0, transB=0, transBatchA=0, transBatchB=0) -> Y`},
+		{"com.microsoft", "QuickGelu", "1..1 1..1", `QuickGelu(X, *, alpha=1.702) -> Y`},
+		{"com.microsoft", "SkipLayerNormalization", "3..5 1..4",
+			`SkipLayerNormalization(input, skip, gamma, beta=None, bias=None, *, epsilon=1e-12) -> output, mean, inv_std_var, input_skip_bias_sum`},
+		{"com.microsoft", "QLinearConcat", "3..* 1..1", `QLinearConcat(Y_scale, Y_zero_point, *inputs, axis) -> Y`},
+		{"com.microsoft", "FusedConv", "2..4 1..1", `FusedConv(X, W, B=None, Z=None, *, activation=None, activation_params=None, auto_pad="NOTSET", ` +
+			`dilations=None, group=1, kernel_shape=None, pads=None, strides=None) -> Y`},
+		{"", "SimplifiedLayerNormalization", "2..2 1..2", `SimplifiedLayerNormalization(X, scale, *, axis=-1, epsilon=1e-05, stash_type=1) -> Y, inv_std_var`},
+		{"", "LayerNormalization", "2..3 1..3", `LayerNormalization(X, Scale, B=None, *, axis=-1, epsilon=1e-05, stash_type=1) -> Y, Mean, InvStdDev`},
+	}
+	for _, tt := range tests {
+		s, ok := Lookup(tt.domain, tt.name, 1)
+		if !ok || !s.Own {
+			t.Errorf("Lookup(%s, %s, 1) = %+v, want one of ONNX Runtime's own", tt.domain, tt.name, s)
+			continue
+		}
+		counts := strings.ReplaceAll(fmt.Sprintf("%d..%d %d..%d", s.MinInputs, s.MaxInputs, s.MinOutputs, s.MaxOutputs), fmt.Sprint(Unbounded), "*")
+		if got := s.Signature(); got != tt.want || counts != tt.counts {
+			t.Errorf("%s: got %s %s\nwant %s %s", tt.name, counts, got, tt.counts, tt.want)
+		}
+	}
+	if _, ok := Standard("LayerNormalization", 16); ok {
+		t.Error("Standard(LayerNormalization, 16): the standard has it from opset 17 on")
+	}
+	if s, ok := Standard("LayerNormalization", 17); !ok || s.Own {
+		t.Errorf("Standard(LayerNormalization, 17) = %+v, want the standard's", s)
+	}
+	for _, s := range All() {
+		if s.Own == (s.Domain != "com.microsoft" && s.Name != "SimplifiedLayerNormalization" && !(s.Name == "LayerNormalization" && s.Since == 1)) {
+			t.Errorf("%s::%s-%d: own is %v", s.Domain, s.Name, s.Since, s.Own)
+		}
+	}
+	if RuntimeVersion() == "" || PackageVersion() == "" {
+		t.Errorf("made of onnx %q and onnxruntime %q, want the versions of both", PackageVersion(), RuntimeVersion())
 	}
 }
 
@@ -234,6 +279,9 @@ func TestNames(t *testing.T) {
 	names := Names("", 28)
 	if !slices.IsSorted(names) || slices.Contains(names, "Upsample") || slices.Contains(names, "Scatter") {
 		t.Errorf("Names(28) = %q, want sorted, and none that is deprecated", names)
+	}
+	if slices.Contains(names, "SimplifiedLayerNormalization") || slices.Contains(Names("", 16), "LayerNormalization") {
+		t.Error("Names of the standard's domain holds what the standard does not define")
 	}
 	if slices.Contains(Names("", 19), "Gelu") || !slices.Contains(Names("", 20), "Gelu") || !slices.Contains(Names("", 9), "Upsample") {
 		t.Error("Names: Gelu came with opset 20, Upsample went with opset 10")

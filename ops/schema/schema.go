@@ -1,8 +1,10 @@
 // Package schema holds what the ONNX standard says of each operator version:
-// inputs and outputs, type constraints, attributes with defaults, counts.
+// inputs and outputs, type constraints, attributes with defaults, counts. It has
+// the same of ONNX Runtime's own operators (Own), those of the domain
+// com.microsoft and two that its optimizer writes into the standard's.
 //
 // The facts are data (schemas.gz), written by gen/gen.py from the published
-// onnx package and never edited by hand. Lookup finds the version of an operator
+// onnx and onnxruntime packages and never edited by hand. Lookup finds the version of an operator
 // that is in force in an opset; a schema is decoded when it is first asked for.
 //
 //	Schema      one operator from one opset on
@@ -83,6 +85,7 @@ type Schema struct {
 	Since                  int
 	Deprecated             bool
 	Experimental           bool
+	Own                    bool        // ONNX Runtime's own: the standard does not define it
 	Deterministic          bool        // draws no random numbers; an operator with bodies is as they are
 	Declared               Determinism // what the standard says of that
 	Function               bool        // the standard gives a body of simpler operators
@@ -130,6 +133,7 @@ type entry struct {
 
 type head struct {
 	Package string         `json:"package"`
+	Runtime string         `json:"runtime"`
 	Newest  map[string]int `json:"newest"`
 	IR      [][2]int       `json:"ir"`
 }
@@ -213,19 +217,26 @@ func Versions(domain, name string) []*Schema {
 	return out
 }
 
+// Standard is Lookup of what the standard defines in its own domain.
+func Standard(name string, opset int) (*Schema, bool) {
+	s, ok := Lookup("", name, opset)
+	return s, ok && !s.Own
+}
+
 // Names returns the operators of the domain that the given opset has and has
-// not deprecated, sorted.
+// not deprecated, sorted; of the standard's domain only what the standard defines.
 func Names(domain string, opset int) []string {
 	var out []string
-	for _, name := range load().names[canonical(domain)] {
-		if s, ok := Lookup(domain, name, opset); ok && !s.Deprecated {
+	domain = canonical(domain)
+	for _, name := range load().names[domain] {
+		if s, ok := Lookup(domain, name, opset); ok && !s.Deprecated && !(s.Own && domain == "") {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// Domains returns the domains that the standard defines, sorted.
+// Domains returns the domains that have schemas, sorted.
 func Domains() []string {
 	var out []string
 	for d := range load().names {
@@ -249,11 +260,15 @@ func All() []*Schema {
 }
 
 // MaxOpset returns the newest opset of the domain that is known, 0 for a domain
-// that the standard does not define.
+// without schemas.
 func MaxOpset(domain string) int { return load().head.Newest[canonical(domain)] }
 
 // PackageVersion returns the version of the onnx package that the data is from.
 func PackageVersion() string { return load().head.Package }
+
+// RuntimeVersion returns the version of the onnxruntime package that the data of
+// its own operators is from.
+func RuntimeVersion() string { return load().head.Runtime }
 
 // IRVersionFor returns the lowest version of the file format in which models of
 // that opset are released.

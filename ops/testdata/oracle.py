@@ -7,9 +7,9 @@ read the file alone.
 import json
 
 import numpy as np
-import onnx
-import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import helper
+
+from cases import names_of, record, run
 
 rng = np.random.default_rng(20)
 F32, F64, I64, I32 = np.float32, np.float64, np.int64, np.int32
@@ -18,55 +18,19 @@ KEEP = 3  # cases of each operator
 cases, kept = [], {}
 
 
-def pack(a):
-    if a is None:
-        return None
-    vals = []
-    for x in a.ravel().tolist():
-        if isinstance(x, float) and not np.isfinite(x):
-            x = {"nan": "NaN", "inf": "Inf", "-inf": "-Inf"}[str(x)]
-        elif isinstance(x, float) and a.dtype == F32:
-            x = float(str(F32(x)))
-        vals.append(x)
-    return {"t": "string" if a.dtype.kind in "OU" else str(a.dtype), "s": list(a.shape), "v": vals}
-
-
-def typed(v):
-    if isinstance(v, str):
-        return {"s": v}
-    if isinstance(v, int):
-        return {"i": v}
-    if isinstance(v, float):
-        return {"f": "NaN" if v != v else v}
-    kind = "is" if isinstance(v[0], int) else "fs" if isinstance(v[0], float) else "ss"
-    return {kind: ["NaN" if isinstance(x, float) and x != x else x for x in v]}
-
-
-def elem(a):
-    return TensorProto.STRING if a.dtype.kind in "OU" else helper.np_dtype_to_tensor_dtype(a.dtype)
-
-
 def case(op, ins, attrs=None, nout=1, opset=21, domain="", version=3):
     attrs = attrs or {}
     if kept.get(op, 0) >= KEEP:
         return
-    names = ["" if x is None else f"i{k}" for k, x in enumerate(ins)]
-    node = helper.make_node(op, names, [f"o{k}" for k in range(nout)], domain=domain, **attrs)
-    infos = [helper.make_tensor_value_info(n, elem(x), x.shape) for n, x in zip(names, ins) if n]
-    graph = helper.make_graph([node], "g", infos, [onnx.ValueInfoProto(name=o) for o in node.output])
+    outs = [f"o{k}" for k in range(nout)]
+    node = helper.make_node(op, names_of(ins), outs, domain=domain, **attrs)
     imports = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, version)] if domain else [])
-    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
     try:
-        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        outs = session.run(None, {n: x for n, x in zip(names, ins) if n})
+        values = run([node], ins, outs, imports)
     except Exception:  # a type or a size that this runtime does not take
         return
     kept[op] = kept.get(op, 0) + 1
-    cases.append({"op": op, "domain": domain, "opset": version if domain else opset,
-                  "attrs": {k: typed(v) for k, v in attrs.items()},
-                  "in": [pack(x) for x in ins], "out": [pack(np.asarray(o)) for o in outs]})
+    cases.append(record(op, domain, version if domain else opset, attrs, ins, values))
 
 
 def shape(lo=1, hi=3):

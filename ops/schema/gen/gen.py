@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Writes ../schemas.gz: the operator schemas of the published onnx package.
+"""Writes ../schemas.gz: the operator schemas of the published onnx package, and
+those of ONNX Runtime's own operators from the published onnxruntime package.
 
 usage: gen.py            writes the file
        gen.py --check    exits with 1 when the committed file differs from what
-                         the installed package gives
+                         the installed packages give
 
 Facts only (names, types, counts, defaults, versions), no prose. One line per
 schema, "domain TAB name TAB since TAB json"; the first line, whose domain is
-"#", holds the package's version, the newest opset of each domain and the table
+"#", holds the packages' versions, the newest opset of each domain and the table
 from opset to IR version. Keys of the json, left out where they say nothing:
 
   in, out  parameters: n name, t type, o option, het not homogeneous, min arity
@@ -18,13 +19,17 @@ from opset to IR version. Keys of the json, left out where they say nothing:
   det      the package's node_determinism, unless Deterministic
   rnd      the operator itself draws random numbers (see draws)
   dep, exp deprecated, experimental
+  own      one of ONNX Runtime's own, which the standard does not define
 
-Needs onnx 1.23 or later; nothing else in the project needs Python.
+Needs onnx 1.23 and onnxruntime 1.32 or later; nothing else in the project needs
+Python.
 """
 import gzip, io, json, pathlib, sys
 
 import onnx
+import onnxruntime
 from onnx import defs, helper
+from onnxruntime.capi.onnxruntime_pybind11_state import get_all_operator_schema
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "schemas.gz"
 DOMAINS = ["", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training"]
@@ -37,21 +42,31 @@ GRAPH = defs.OpSchema.AttrType.GRAPH
 # that it leaves undeclared stops this script until someone has looked.
 DRAWS_NOTHING = {"LinearAttention", "CausalConvWithState", "DepthToSpace", "SpaceToDepth"}
 
+# ONNX Runtime's own operators: a domain of their own, and two that it has in the
+# standard's, which its optimizer writes. The package declares nothing of their
+# determinism; these draw.
+RUNTIME_DOMAIN = "com.microsoft"
+RUNTIME_STANDARD = {("SimplifiedLayerNormalization", 1), ("LayerNormalization", 1)}
+RUNTIME_DRAWS = {"BiasDropout", "BitmaskBiasDropout", "BitmaskDropout", "SampleOp", "Sampling"}
+
 
 def formal(p):
-    out = {"n": p.name, "t": p.type_str}
-    option = OPTIONS[p.option.name]
+    return param(p.name, p.type_str, p.option.name, p.is_homogeneous, p.min_arity)
+
+
+def param(name, typ, option, homogeneous, min_arity):
+    out = {"n": name, "t": typ}
+    option = OPTIONS[option]
     if option:
         out["o"] = option
-    if not p.is_homogeneous:
+    if not homogeneous:
         out["het"] = 1
     if option == 2:
-        out["min"] = p.min_arity
+        out["min"] = min_arity
     return out
 
 
-def default(a):
-    v = a.default_value
+def default(v):
     if v is None or v.type == 0:
         return None
     x = helper.get_attribute_value(v)
@@ -62,11 +77,11 @@ def default(a):
     return x
 
 
-def attribute(a):
+def attribute(a, value):
     out = {"n": a.name, "k": int(a.type.value)}
     if a.required:
         out["r"] = 1
-    d = default(a)
+    d = default(value)
     if d is not None:
         out["d"] = d
     return out
@@ -104,7 +119,7 @@ def schema(s):
         "out": [formal(p) for p in s.outputs],
         "c": [s.min_input, min(s.max_input, UNBOUNDED), s.min_output, min(s.max_output, UNBOUNDED)],
         "types": [[c.type_param_str, sorted(c.allowed_type_strs)] for c in s.type_constraints],
-        "attrs": [attribute(s.attributes[k]) for k in sorted(s.attributes)],
+        "attrs": [attribute(s.attributes[k], s.attributes[k].default_value) for k in sorted(s.attributes)],
     }
     if s.deprecated:
         out["dep"] = 1
@@ -124,6 +139,39 @@ def schema(s):
     return out
 
 
+def runtime_formals(ps, least):
+    return [param(p.name, p.typeStr, p.option.name, p.isHomogeneous, least - len(ps) + 1) for p in ps]
+
+
+def runtime_default(a):
+    v = onnx.AttributeProto()
+    v.ParseFromString(a._default_value)
+    return v
+
+
+def runtime_schema(s):
+    out = {
+        "in": runtime_formals(s.inputs, s.min_input),
+        "out": runtime_formals(s.outputs, s.min_output),
+        "c": [s.min_input, min(s.max_input, UNBOUNDED), s.min_output, min(s.max_output, UNBOUNDED)],
+        "types": [[c.type_param_str, sorted(c.allowed_type_strs)] for c in s.type_constraints],
+        "attrs": [attribute(s.attributes[k], runtime_default(s.attributes[k])) for k in sorted(s.attributes)],
+        "det": "Unknown",
+        "own": 1,
+    }
+    if s.deprecated:
+        out["dep"] = 1
+    if s.name in RUNTIME_DRAWS:
+        out["rnd"] = 1
+    return out
+
+
+def runtime_schemas():
+    for s in get_all_operator_schema():
+        if s.domain == RUNTIME_DOMAIN or s.domain == "" and (s.name, s.since_version) in RUNTIME_STANDARD:
+            yield s
+
+
 def text():
     schemas = [s for s in defs.get_all_schemas_with_history() if s.domain in DOMAINS]
     newest = {}
@@ -134,10 +182,13 @@ def text():
     for row in helper.VERSION_TABLE:
         version, ir_version, opset = row[0], row[1], row[2]
         ir[opset] = min(ir.get(opset, ir_version), ir_version)
-    head = {"package": onnx.__version__, "newest": newest, "ir": sorted(ir.items())}
+    own = list(runtime_schemas())
+    newest[RUNTIME_DOMAIN] = max(s.since_version for s in own)
+    head = {"package": onnx.__version__, "runtime": onnxruntime.__version__, "newest": newest, "ir": sorted(ir.items())}
     lines = ["#\t\t0\t" + json.dumps(head, separators=(",", ":"), sort_keys=True)]
-    for s in sorted(schemas, key=lambda s: (s.domain, s.name, s.since_version)):
-        lines.append(f"{s.domain}\t{s.name}\t{s.since_version}\t" + json.dumps(schema(s), separators=(",", ":")))
+    rows = [(s, schema(s)) for s in schemas] + [(s, runtime_schema(s)) for s in own]
+    for s, facts in sorted(rows, key=lambda r: (r[0].domain, r[0].name, r[0].since_version)):
+        lines.append(f"{s.domain}\t{s.name}\t{s.since_version}\t" + json.dumps(facts, separators=(",", ":")))
     return "\n".join(lines) + "\n"
 
 
@@ -148,23 +199,31 @@ def packed(data):
     return buf.getvalue()
 
 
+def at_least(package, want):
+    got = package.__version__
+    if tuple(int(x) for x in got.split(".")[:2]) < want:
+        sys.exit(f"gen.py: got {package.__name__} {got}, want {want[0]}.{want[1]} or later")
+
+
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    if tuple(int(x) for x in onnx.__version__.split(".")[:2]) < (1, 23):
-        sys.exit(f"gen.py: got onnx {onnx.__version__}, want 1.23 or later")
+    at_least(onnx, (1, 23))
+    at_least(onnxruntime, (1, 32))
     new = text()
+    of = f"onnx {onnx.__version__} and onnxruntime {onnxruntime.__version__}"
     if "--check" in sys.argv:
         old = gzip.decompress(OUT.read_bytes()).decode()
         if old == new:
-            print(f"schemas.gz is what onnx {onnx.__version__} says")
+            print(f"schemas.gz is what {of} say")
             return 0
-        was = json.loads(old.split("\n", 1)[0].split("\t")[3])["package"]
+        was = json.loads(old.split("\n", 1)[0].split("\t")[3])
         a, b = set(old.splitlines()), set(new.splitlines())
-        print(f"schemas.gz, of onnx {was}, differs from onnx {onnx.__version__}: {len(a - b)} lines gone or changed, {len(b - a)} new or changed")
+        print(f"schemas.gz, of onnx {was['package']} and onnxruntime {was.get('runtime')}, differs from {of}: "
+              f"{len(a - b)} lines gone or changed, {len(b - a)} new or changed")
         return 1
     OUT.write_bytes(packed(new))
-    print(f"{OUT.name}: {new.count(chr(10)) - 1} schemas of onnx {onnx.__version__}")
+    print(f"{OUT.name}: {new.count(chr(10)) - 1} schemas of {of}")
     return 0
 
 

@@ -1,0 +1,143 @@
+package ops_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/ir"
+	"github.com/starlarkgs/starlarkgs/ops"
+	"github.com/starlarkgs/starlarkgs/ops/schema"
+	"github.com/starlarkgs/starlarkgs/ops/sym"
+)
+
+func contribCases(t *testing.T) []oracleCase {
+	t.Helper()
+	data, err := os.ReadFile("testdata/contrib.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []oracleCase
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// key is the operator with its domain.
+func (o *oracleCase) key() string { return o.Domain + "::" + o.Op }
+
+// TestContrib holds the kernels of ONNX Runtime's own operators against what it
+// gave for the same nodes, and inference against the kernels: testdata/contrib.py
+// made the file.
+func TestContrib(t *testing.T) {
+	for i, c := range contribCases(t) {
+		t.Run(fmt.Sprintf("%s_%d", c.Op, i), func(t *testing.T) {
+			n := c.test(t)
+			outs := n.eval(t)
+			for k, want := range c.Out {
+				if want == nil {
+					continue
+				}
+				within(t, fmt.Sprintf("output %d", k), outs[k], want.array(t).(*array.Array))
+			}
+			n.checkSymbols(t, outs)
+		})
+	}
+}
+
+// within fails unless got is want: floats to the precision of the type, integers
+// exactly.
+func within(t *testing.T, what string, got array.Value, want *array.Array) {
+	t.Helper()
+	a, ok := got.(*array.Array)
+	if !ok || a.DType() != want.DType() || fmt.Sprint(a.Shape()) != fmt.Sprint(want.Shape()) {
+		t.Errorf("%s: got %v, want %s", what, got, want.Summary())
+		return
+	}
+	tol := map[array.DType]float64{array.Float16: 2e-3, array.Float32: 2e-5, array.Float64: 1e-12}[a.DType()]
+	for i := range a.Size() {
+		x, y := a.At(i), want.At(i)
+		v, isFloat := x.(float64)
+		if !isFloat && x != y {
+			t.Errorf("%s: element %d of %s: got %v, want %v\n%v\n%v", what, i, a.Summary(), x, y, a, want)
+			return
+		}
+		if w, _ := y.(float64); isFloat && !(math.Abs(v-w) <= tol*(1+math.Abs(w))) {
+			t.Errorf("%s: element %d of %s: got %v, want %v\n%v\n%v", what, i, a.Summary(), v, w, a, want)
+			return
+		}
+	}
+}
+
+// checkSymbols infers with a symbol for every size of every input: what comes out
+// must be, of these sizes, what the kernel made.
+func (n nodeTest) checkSymbols(t *testing.T, outs []array.Value) {
+	t.Helper()
+	s := n.site(t)
+	c := &ops.Infer{Site: s, In: make([]ops.Fact, len(n.in)), Out: make([]ops.Fact, len(outs))}
+	c.Fresh = func() sym.Expr { return sym.Symbol("fresh") }
+	sizes := map[string]int64{}
+	for i, v := range n.in {
+		a, ok := v.(*array.Array)
+		if !ok {
+			continue
+		}
+		dims := []sym.Expr{}
+		for k, d := range a.Shape() {
+			name := fmt.Sprintf("d%d_%d", i, k)
+			sizes[name] = int64(d)
+			dims = append(dims, sym.Symbol(name))
+		}
+		c.In[i] = ops.TensorFact(a.DType(), dims)
+	}
+	if err := n.entry(t, s).Infer(c); err != nil {
+		t.Fatalf("inference of symbols: %v", err)
+	}
+	for i, v := range outs {
+		a, ok := v.(*array.Array)
+		if !ok || c.Out[i].Dims == nil {
+			continue
+		}
+		f := c.Out[i]
+		f.Dims = append([]sym.Expr{}, f.Dims...)
+		for k, d := range f.Dims {
+			if v, ok := d.Eval(func(name string) (int64, bool) { n, ok := sizes[name]; return n, ok }); ok {
+				f.Dims[k] = sym.Int(v)
+			} else {
+				f.Dims[k] = sym.Expr{}
+			}
+		}
+		checkFact(t, fmt.Sprintf("output %d of symbols %v", i, c.Out[i].Dims), f, a)
+	}
+}
+
+// TestContribCovered holds every entry of ONNX Runtime's own operators against
+// the cases: a kernel without one is not known to be right.
+func TestContribCovered(t *testing.T) {
+	counts := map[string]int{}
+	for _, c := range contribCases(t) {
+		counts[c.key()]++
+	}
+	for _, op := range ops.All() {
+		s, ok := schema.Lookup(op.Domain, op.Name, op.Since)
+		if !ok || !s.Own {
+			continue
+		}
+		if op.Infer == nil {
+			t.Errorf("%s::%s: has no inference", op.Domain, op.Name)
+		}
+		if n := counts[op.Domain+"::"+op.Name]; op.Eval != nil && n < 2 {
+			t.Errorf("%s::%s: has a kernel and %d cases, want 2 or more", op.Domain, op.Name, n)
+		}
+	}
+}
+
+var (
+	_ = ir.NewAttr
+	_ = strings.Contains
+)

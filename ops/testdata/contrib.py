@@ -1,0 +1,208 @@
+"""Writes contrib.json: cases of ONNX Runtime's own operators with what its CPU
+gives for them. An operator that the CPU has no kernel for is written with the
+standard's operators (via), by its documentation. Run it by hand when operators
+are added; the tests read the file alone.
+
+    python contrib.py > contrib.json
+"""
+import json
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from cases import names_of, record, run
+
+MS = "com.microsoft"
+F16, F32, F64, I64, I32, I16, I8, U8 = np.float16, np.float32, np.float64, np.int64, np.int32, np.int16, np.int8, np.uint8
+rng = np.random.default_rng(7)
+cases = []
+
+
+def case(op, ins, attrs=None, outs=1, domain=MS, opset=21, via=None):
+    """outs is how many, or a list that says which ones are asked for."""
+    attrs = attrs or {}
+    wanted = [True] * outs if isinstance(outs, int) else outs
+    names = [f"o{k}" if w else "" for k, w in enumerate(wanted)]
+    nodes = via or [helper.make_node(op, names_of(ins), names, domain=domain, **attrs)]
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid(MS, 1)]
+    cases.append(record(op, domain, 1 if domain else opset, attrs, ins, run(nodes, ins, names, imports)))
+
+
+def node(op, ins, out="o0", **attrs):
+    return helper.make_node(op, ins.split(), [out] if isinstance(out, str) else out, **attrs)
+
+
+def const(name, value):
+    return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(value), name))
+
+
+def arr(*s, dt=F32, scale=1.0):
+    return np.round(rng.standard_normal(s) * scale, 3).astype(dt)
+
+
+def ints(lo, hi, *s, dt=I64):
+    return rng.integers(lo, hi, s).astype(dt)
+
+
+def activations():
+    for s in ((3, 5), (2, 1, 7)):
+        x, b = arr(*s, scale=2), arr(s[-1])
+        case("Gelu", [x])
+        case("QuickGelu", [x])
+        case("QuickGelu", [x], {"alpha": 0.5})
+        case("FastGelu", [x])
+        case("FastGelu", [x, b])
+        case("BiasGelu", [x, b])
+    for dt in (F32, F16):
+        x, b, skip = arr(2, 3, 8, dt=dt), arr(8, dt=dt), arr(2, 3, 8, dt=dt)
+        case("BiasAdd", [x, b, skip], via=[node("Add", "i0 i1", "t"), node("Add", "t i2")])
+        case("BiasSplitGelu", [x, b], via=[node("Add", "i0 i1", "t"), const("n", [4, 4]), node("Split", "t n", ["l", "r"], axis=-1),
+                                           node("Gelu", "r", "g"), node("Mul", "l g")])
+    for axis, inner, bias in ((3, 1, (2, 1, 1, 4)), (2, 0, (1, 1, 5, 4)), (1, 1, (2, 3, 5, 4))):
+        case("BiasSoftmax", [arr(2, 3, 5, 4), arr(*bias)], {"axis": axis, "is_inner_broadcast": inner},
+             via=[node("Add", "i0 i1", "t"), helper.make_node("Softmax", ["t"], ["o0"], axis=axis)], opset=11)
+    case("GemmFastGelu", [arr(3, 4), arr(4, 2), arr(2)], via=[node("MatMul", "i0 i1", "t"), node("Add", "t i2", "u"), node("Gelu", "u", approximate="tanh")])
+    case("GemmFastGelu", [arr(2, 3, 4), arr(4, 2)], via=[node("MatMul", "i0 i1", "t"), node("Gelu", "t", approximate="tanh")])
+
+
+def products():
+    for ta, tb, alpha in ((0, 0, 1.0), (1, 0, 0.5), (0, 1, 2.0), (1, 1, -1.5)):
+        a, b = ((5, 3) if ta else (3, 5)), ((4, 5) if tb else (5, 4))
+        attrs = {"transA": ta, "transB": tb, "alpha": alpha}
+        case("FusedMatMul", [arr(*a), arr(*b)], attrs)
+        case("FusedMatMul", [arr(2, 1, *a), arr(3, *b)], attrs)
+        case("TransposeMatMul", [arr(2, *a), arr(2, *b)], attrs)
+    case("FusedMatMul", [arr(3, 5, dt=F64), arr(5, 2, dt=F64)], {"alpha": 0.25})
+    case("FusedMatMul", [arr(5), arr(5, 2)])
+    case("FusedMatMul", [arr(3, 2, 5), arr(2, 5, 4)], {"transBatchA": 1})
+    case("FusedMatMul", [arr(5, 2, 3), arr(2, 5, 4)], {"transBatchA": 1, "transA": 1})
+    case("FusedMatMul", [arr(2, 3, 5), arr(5, 2, 4)], {"transBatchB": 1, "alpha": 3.0})
+    case("FusedMatMul", [arr(3, 2, 3, 5), arr(4, 2, 3, 5)], {"transBatchA": 1, "transBatchB": 1, "transB": 1})
+    for act, params in (("Relu", []), ("LeakyRelu", [.3]), ("Tanh", []), ("Sigmoid", []), ("Elu", [.7]), ("HardSigmoid", [.3, .4]),
+                        ("Softplus", []), ("Softsign", []), ("ThresholdedRelu", [.5]), ("Selu", [1.1, .9])):
+        attrs = {"activation": act, "transB": 1, "alpha": .5, "beta": 2.0}
+        names = ("activation_alpha", "activation_gamma") if act == "Selu" else ("activation_alpha", "activation_beta")
+        case("FusedGemm", [arr(3, 4), arr(5, 4), arr(5)], {**attrs, **dict(zip(names, params))})
+    case("FusedGemm", [arr(4, 3), arr(4, 5)], {"activation": "Relu", "transA": 1})
+    for act in ("Relu", "Tanh"):
+        case("FusedMatMulActivation", [arr(5, 3), arr(5, 4)], {"transA": 1, "activation": act},
+             via=[node("Transpose", "i0", "t"), node("MatMul", "t i1", "u"), node(act, "u")])
+    case("MatMulInteger16", [ints(-900, 900, 3, 4, dt=I16), ints(-900, 900, 4, 2, dt=I16)])
+    case("MatMulInteger16", [ints(-900, 900, 2, 3, 4, dt=I16), ints(-900, 900, 4, 5, dt=I16)])
+    for s in ((1, 1), (3, 3), (2, 4, 4), (2, 1, 2, 2)):
+        m = arr(*s) + 3 * np.eye(s[-1], dtype=F32)
+        case("Inverse", [m])
+        case("Inverse", [m[..., ::-1, :].astype(F64)])
+    case("Inverse", [(arr(3, 3) + 3 * np.eye(3)).astype(F16)])
+    for op, sign in (("ComplexMul", 1), ("ComplexMulConj", -1)):
+        for a, b in (((3, 2), (3, 2)), ((2, 3, 2), (1, 2))):
+            real, imag = ("Sub", "Add") if sign == 1 else ("Add", "Sub")
+            case(op, [arr(*a), arr(*b)], via=[
+                const("n", [1, 1]), node("Split", "i0 n", ["ar", "ai"], axis=-1), node("Split", "i1 n", ["br", "bi"], axis=-1),
+                node("Mul", "ar br", "rr"), node("Mul", "ai bi", "ii"), node("Mul", "ar bi", "ri"), node("Mul", "ai br", "ir"),
+                node(real, "rr ii", "re"), node(imag, "ir ri", "im"), node("Concat", "re im", axis=-1)])
+    for metric in ("sqeuclidean", "euclidean"):
+        case("CDist", [arr(3, 5), arr(4, 5)], {"metric": metric})
+        case("CDist", [arr(2, 3, dt=F64), arr(1, 3, dt=F64)], {"metric": metric})
+
+
+def convolutions():
+    x, w, b = arr(2, 4, 7, 6), arr(6, 2, 3, 3), arr(6)
+    attrs = {"group": 2, "strides": [2, 1], "pads": [1, 0, 1, 2]}
+    for act, params in (("Relu", None), ("LeakyRelu", [.2]), ("Clip", [-.5, .5]), ("HardSigmoid", [.3, .4]), ("Tanh", None), ("Sigmoid", None)):
+        case("FusedConv", [x, w, b], {**attrs, "activation": act, **({"activation_params": params} if params else {})})
+    case("FusedConv", [x, w, b, arr(2, 6, 4, 6)], {**attrs, "activation": "Relu"})
+    case("FusedConv", [x, w, None, arr(2, 6, 4, 6)], {**attrs, "activation": "Relu"})
+    case("FusedConv", [arr(1, 3, 9), arr(4, 3, 3)], {"activation": "Relu", "auto_pad": "SAME_UPPER"})
+    case("FusedConv", [arr(1, 3, 9), arr(4, 3, 3)], {"activation": "Relu", "dilations": [2]})
+    first, last = [0, 3, 1, 2], [0, 2, 3, 1]
+    nchw = [node("Transpose", "i0", "x", perm=first)]
+    for more in ([], [b]):
+        case("NhwcConv", [x.transpose(0, 2, 3, 1), w.transpose(0, 2, 3, 1)] + more, attrs, via=nchw + [
+            node("Transpose", "i1", "w", perm=first), node("Conv", "x w" + (" i2" if more else ""), "y", **attrs), node("Transpose", "y", perm=last)])
+    z = arr(2, 4, 6, 6)
+    case("NhwcFusedConv", [x.transpose(0, 2, 3, 1), w], {**attrs, "activation": "Tanh"}, via=nchw + [
+        node("Conv", "x i1", "y", **attrs), node("Transpose", "y", "t", perm=last), node("Tanh", "t")])
+    case("NhwcFusedConv", [x.transpose(0, 2, 3, 1), w, b, z], {**attrs, "activation": "Relu"}, via=nchw + [
+        node("Conv", "x i1 i2", "y", **attrs), node("Transpose", "y", "t", perm=last), node("Add", "t i3", "u"), node("Relu", "u")])
+    for dt in (U8, I8):
+        q = ints(-100 if dt == I8 else 0, 100, 1, 7, 6, 3, dt=dt)
+        case("NhwcMaxPool", [q], {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]})
+        case("NhwcMaxPool", [q], {"kernel_shape": [2, 2], "dilations": [2, 1]})
+    w = arr(4, 3, 3, 3)
+    case("ConvTransposeWithDynamicPads", [x, w, np.array([1, 0, 1, 2])], {"strides": [2, 2]})
+    case("ConvTransposeWithDynamicPads", [x, w, np.array([0, 1, 0, 1]), arr(3)], {"strides": [2, 1], "output_padding": [1, 0]})
+
+
+def moves():
+    for at in (0, 2, -1, -3):
+        case("ExpandDims", [arr(3, 4), np.array(at, I32)])
+    for upper in (0, 1):
+        case("Trilu", [arr(2, 3, 4), np.array(upper)], {"upper": upper})
+        case("Trilu", [ints(0, 9, 4, 3)], {"upper": upper})
+    case("Unique", [np.array([3, 1, 3, 2, 1, 3], F32)], outs=3)
+    case("Unique", [np.array([5], F32)], outs=3)
+    case("Range", [np.array(2, F32), np.array(9, F32), np.array(2.5, F32)])
+    case("Range", [np.array(3), np.array(8)])
+    case("Range", [np.array(7, I32), np.array(-2, I32), np.array(-3, I32)])
+    for mode in ("constant", "reflect", "edge"):
+        case("Pad", [arr(3, 4), np.array([1, 0, 1, 2]), np.array([1.5], F32)], {"mode": mode})
+    case("Pad", [arr(3, 4), np.array([[0, 1, 2, 0]])])
+    case("GatherND", [arr(2, 3, 4), np.array([[0, 1], [1, -1]])])
+    case("GatherND", [ints(0, 9, 2, 3), np.array([[[1]], [[0]]], I32)])
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for pad in ("zeros", "border", "reflection"):
+            # beyond a border, bicubic is not what the operator's text says of it
+            far = 1 if (mode, pad) == ("bicubic", "border") else 1.3
+            case("GridSample", [arr(1, 2, 4, 5), np.round(rng.uniform(-far, far, (1, 3, 2, 2)), 3).astype(F32)],
+                 {"mode": mode, "padding_mode": pad, "align_corners": int(pad == "border")})
+
+
+def norms():
+    for s in ((2, 3, 8), (5, 7)):
+        x, g, b = arr(*s, scale=3), arr(s[-1]), arr(s[-1])
+        for o in (9, 13):
+            case("LayerNormalization", [x, g, b], {"epsilon": 1e-3}, 3, domain="", opset=o)
+            case("LayerNormalization", [x, g], {"axis": 1}, domain="", opset=o)
+            case("SimplifiedLayerNormalization", [x, g], {"epsilon": 1e-3}, 2, domain="", opset=o)
+        case("SimplifiedLayerNormalization", [x.astype(F16), g.astype(F16)], domain="")
+    for dt in (F32, F16):
+        x, skip, g, b, bias = arr(2, 3, 8, dt=dt), arr(2, 3, 8, dt=dt), arr(8, dt=dt), arr(8, dt=dt), arr(8, dt=dt)
+        sums = [True, False, False, True]
+        case("SkipLayerNormalization", [x, skip, g, b, bias], {"epsilon": 1e-5}, sums)
+        case("SkipLayerNormalization", [x, skip[:1], g, b], outs=sums)
+        case("SkipLayerNormalization", [x, skip[0], g, None, bias])
+        case("SkipLayerNormalization", [x[0], skip[0], g])
+        case("SkipSimplifiedLayerNormalization", [x, skip, g, bias], {"epsilon": 1e-5}, sums)
+        case("SkipSimplifiedLayerNormalization", [x, skip[0], g])
+    ids, seg = ints(0, 9, 2, 5, dt=I32), ints(0, 2, 2, 5, dt=I32)
+    words, places, segs, g, b = arr(9, 6), arr(7, 6), arr(2, 6), arr(6), arr(6)
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]], I32)
+    case("EmbedLayerNormalization", [ids, seg, words, places, segs, g, b, mask], {"epsilon": 1e-5}, 3)
+    case("EmbedLayerNormalization", [ids, seg, words, places, segs, g, b], outs=2)
+    case("EmbedLayerNormalization", [ids, None, words, places, None, g, b, mask], outs=2)
+    case("EmbedLayerNormalization", [ids, None, words, places, None, g, b, None, ints(0, 7, 2, 5, dt=I32)], outs=[True, False, True])
+    case("EmbedLayerNormalization", [ids, None, words, places, None, g, b, None, ints(0, 7, 1, 5, dt=I32)],
+         {"mask_index_type": 0})
+    first, last = [0, 3, 1, 2], [0, 2, 3, 1]
+    x, g, b, skip = arr(2, 3, 4, 8), arr(8), arr(8), arr(2, 3, 4, 8)
+    silu = [node("Sigmoid", "t", "s"), node("Mul", "t s", "u")]
+    norm = {"num_groups": 4, "epsilon": 1e-4}
+    attrs = {"groups": 4, "epsilon": 1e-4}
+    case("GroupNorm", [x, g, b], {**attrs, "activation": 1}, via=[
+        node("Transpose", "i0", "x", perm=first), node("GroupNormalization", "x i1 i2", "t", **norm), *silu, node("Transpose", "u", perm=last)])
+    case("GroupNorm", [x.transpose(0, 3, 1, 2), g, b], {**attrs, "activation": 0, "channels_last": 0},
+         via=[node("GroupNormalization", "i0 i1 i2", "o0", **norm)])
+    for skips in (skip, skip[:, :1, :1], skip[:, 0, 0]):
+        for bias in ([], [arr(8)]):
+            sums = ([const("n", [1, 2]), node("Unsqueeze", "i3 n", "k")] if skips.ndim == 2 else [node("Identity", "i3", "k")])
+            sums += [node("Add", "i0 k", "a"), node("Add", "a i4", "o1") if bias else node("Identity", "a", "o1")]
+            case("SkipGroupNorm", [x, g, b, skips] + bias, {**attrs, "activation": 1}, 2, via=sums + [
+                node("Transpose", "o1", "x", perm=first), node("GroupNormalization", "x i1 i2", "t", **norm), *silu, node("Transpose", "u", perm=last)])
+
+
+for family in (activations, products, convolutions, moves, norms):
+    family()
+print("[")
+print(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases))
+print("]")
