@@ -139,9 +139,16 @@ func (b *nodeBuilder) place() error {
 // file that uses a domain has to. A domain without schemas gets version 1.
 func (b *nodeBuilder) importDomain() {
 	if !ir.IsStandard(b.domain) && b.g.Opset(b.domain) == 0 {
-		v := max(1, schema.MaxOpset(b.domain))
-		b.g.SetImports(append(slices.Clone(b.g.Imports()), ir.Import{Domain: b.domain, Version: int64(v)}))
+		b.g.SetImports(append(slices.Clone(b.g.Imports()), ir.Import{Domain: b.domain, Version: int64(b.opset())}))
 	}
+}
+
+// opset is the version of the operator's domain that is imported, or that will be.
+func (b *nodeBuilder) opset() int {
+	if v := b.g.Opset(b.domain); v != 0 || ir.IsStandard(b.domain) {
+		return v
+	}
+	return max(1, schema.MaxOpset(b.domain))
 }
 
 // findSchema looks the operator up. One that nobody knows of a domain that is
@@ -150,10 +157,7 @@ func (b *nodeBuilder) findSchema() error {
 	if b.op == "" {
 		return fmt.Errorf("op: got an empty string, want the name of an operator")
 	}
-	opset := b.g.Opset(b.domain)
-	if opset == 0 && !ir.IsStandard(b.domain) {
-		opset = schema.MaxOpset(b.domain) // which place imports
-	}
+	opset := b.opset()
 	s, ok := schema.Lookup(b.domain, b.op, opset)
 	if ok {
 		b.schema = s

@@ -71,7 +71,7 @@ func (b *nodeBuilder) checkCall() error {
 		return nil
 	}
 	for i, err := range errs {
-		errs[i] = fmt.Errorf("%s, opset %d: %w", b.op, b.g.Opset(b.domain), err)
+		errs[i] = fmt.Errorf("%s, opset %d: %w", b.op, b.opset(), err)
 	}
 	return errors.Join(errs...)
 }
