@@ -138,16 +138,18 @@ func (c *Call) fused(y *array.Array, name string, params []float32) (*array.Arra
 var fusedParams = map[string][]string{"Clip": {"min", "max"}, "Elu": {"alpha"}, "HardSigmoid": {"alpha", "beta"}, "LeakyRelu": {"alpha"}, "Relu": {},
 	"Selu": {"alpha", "gamma"}, "Sigmoid": {}, "Softplus": {}, "Softsign": {}, "Tanh": {}, "ThresholdedRelu": {"alpha"}}
 
-// kernelIn returns the newest kernel of that name in a family.
-func kernelIn(family []Op, name string) func(*Call) error {
+// newestIn returns the newest entry of that name in a family.
+func newestIn(family []Op, name string) *Op {
 	var newest *Op
 	for i := range family {
 		if op := &family[i]; op.Name == name && (newest == nil || op.Since > newest.Since) {
 			newest = op
 		}
 	}
-	return newest.Eval
+	return newest
 }
+
+func kernelIn(family []Op, name string) func(*Call) error { return newestIn(family, name).Eval }
 
 var contribActivationOps = []Op{
 	{Domain: contribDomain, Name: "Gelu", Since: 1, Infer: inferSame, Eval: gelu},

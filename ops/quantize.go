@@ -27,7 +27,11 @@ func scalingOf(c *Call, shape []int) (*scaling, error) {
 	if s.scale, err = scale.Float64s(); err != nil {
 		return nil, err
 	}
-	if zero := c.Array(2); zero != nil {
+	if c.Has(2) {
+		zero, err := c.Need(2)
+		if err != nil {
+			return nil, err
+		}
 		if zero.Size() != scale.Size() {
 			return nil, c.Errorf("zero point: got %d elements, want %d as the scale has", zero.Size(), scale.Size())
 		}

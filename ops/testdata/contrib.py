@@ -201,7 +201,126 @@ def norms():
                 node("Transpose", "o1", "x", perm=first), node("GroupNormalization", "x i1 i2", "t", **norm), *silu, node("Transpose", "u", perm=last)])
 
 
-for family in (activations, products, convolutions, moves, norms):
+def q(lo_hi, *s):
+    """Quantized numbers, and a zero point."""
+    dt = I8 if lo_hi == I8 else U8
+    lo, hi = (-128, 128) if dt == I8 else (0, 256)
+    return ints(lo, hi, *s, dt=dt), np.array(rng.integers(lo // 2, hi // 2), dt)
+
+
+def scale(v):
+    return np.array(v, F32)
+
+
+def linear(op, in_scales, out_scale, compute, shapes, dt, attrs=None):
+    """A quantized operator by the standard's: dequantize, compute, quantize."""
+    ins, nodes = [], []
+    for k, (s, v) in enumerate(zip(shapes, in_scales)):
+        x, zero = q(dt, *s)
+        ins += [x, scale(v), zero]
+        nodes.append(node("DequantizeLinear", f"i{3 * k} i{3 * k + 1} i{3 * k + 2}", f"r{k}"))
+    n = len(ins)
+    ins += [scale(out_scale), q(dt, 1)[1]]
+    case(op, ins, attrs, via=nodes + compute + [node("QuantizeLinear", f"y i{n} i{n + 1}")])
+
+
+def quantized():
+    for dt in (U8, I8):
+        for sa, sb in (((2, 3, 4), (2, 3, 4)), ((3, 4), (4,)), ((2, 1, 3), (4, 1))):
+            for op in ("QLinearAdd", "QLinearMul"):
+                (a, za), (b, zb), (_, zc) = q(dt, *sa), q(dt, *sb), q(dt, 1)
+                out = .07 if op == "QLinearAdd" else .6
+                case(op, [a, scale(.05), za, b, scale(.03), zb, scale(out), zc])
+        x, z = q(dt, 3, 5)
+        case("QLinearSigmoid", [x, scale(.04), z, scale(1 / 256), np.array(0 if dt == U8 else -128, dt)])
+        case("QLinearSigmoid", [x, scale(.04), None, scale(1 / 256), None])
+        case("QLinearLeakyRelu", [x, scale(.04), z, scale(.05), q(dt, 1)[1]], {"alpha": .2})
+        case("QLinearLeakyRelu", [x, scale(.04), z, scale(.05), q(dt, 1)[1]])
+        for axis, opset in ((-1, 13), (1, 13), (1, 12)):
+            x, z = q(dt, 2, 3, 4)
+            case("QLinearSoftmax", [x, scale(.05), z, scale(1 / 256), np.array(0 if dt == U8 else -128, dt)], {"axis": axis, "opset": opset})
+        x, z = q(dt, 2, 3, 7, 6)
+        pool = {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}
+        for attrs in (pool, {**pool, "count_include_pad": 1}, {**pool, "ceil_mode": 1}, {**pool, "channels_last": 1}):
+            case("QLinearAveragePool", [x, scale(.0473), z, scale(.0371), q(dt, 1)[1]], attrs)  # no halves to round
+        for last in (0, 1):
+            case("QLinearGlobalAveragePool", [x, scale(.05), z, scale(.01), q(dt, 1)[1]], {"channels_last": last})
+        for axes, keep in (([1], 1), ([0, -1], 0)):
+            linear("QLinearReduceMean", [.05], .02, [const("axes", axes), node("ReduceMean", "r0 axes", "y", keepdims=keep)], [(2, 3, 4)], dt,
+                   {"axes": axes, "keepdims": keep})
+        (x, zx), (y, zy), (_, z) = q(dt, 2, 3), q(dt, 3), q(dt, 1)
+        case("QLinearWhere", [rng.integers(0, 2, (2, 1)).astype(bool), x, scale(.05), zx, y, scale(.03), zy, scale(.04), z])
+        case("QLinearWhere", [rng.integers(0, 2, (2, 3)).astype(bool), x, scale(.05), zx, y, scale(.05), zx, scale(.05), zx])
+        parts = [q(dt, 2, n, 3) for n in (1, 3, 2)]
+        ins = [scale(.05), parts[0][1]]
+        for (x, z), v in zip(parts, (.05, .03, .08)):
+            ins += [x, scale(v), z]
+        case("QLinearConcat", ins, {"axis": 1})
+        case("QLinearConcat", ins[:5], {"axis": -1})
+        for last in (0, 1):
+            for w_dt in ((U8, I8) if dt == U8 else (I8,)):
+                (x, zx), (w, zw) = q(dt, 1, 4, 5, 6), q(w_dt, 6, 2, 3, 3)
+                x = x.transpose(0, 2, 3, 1) if last else x
+                attrs = {"group": 2, "strides": [2, 1], "pads": [1, 0, 1, 2], "channels_last": last}
+                many = np.round(rng.uniform(.01, .03, 6), 4).astype(F32)
+                case("QLinearConv", [x, scale(.05), zx, w, scale(.02), zw, scale(.3), q(dt, 1)[1]], attrs)
+                case("QLinearConv", [x, scale(.05), zx, w, many, np.full(6, zw, w_dt), scale(.3), q(dt, 1)[1], ints(-900, 900, 6, dt=I32)], attrs)
+    for dt, w_dt in ((U8, U8), (U8, I8), (I8, I8)):
+        (a, za), (b, zb), (_, z) = q(dt, 3, 5), q(w_dt, 5, 4), q(dt, 1)
+        many, zeros = np.round(rng.uniform(.01, .03, 4), 4).astype(F32), ints(-4, 4, 4, dt=I8).astype(w_dt)
+        bias, f_bias = ints(-9000, 9000, 4, dt=I32), arr(4)
+        case("QGemm", [a, scale(.02), za, b, scale(.01), zb, bias, scale(.1), z])
+        case("QGemm", [a.T.copy(), scale(.02), za, b.T.copy(), many, zeros, bias, scale(.1), z], {"transA": 1, "transB": 1, "alpha": .5})
+        case("QGemm", [a, scale(.02), za, b, many, zeros, None], {"alpha": 1.5})
+        case("QGemm", [a, scale(.02), za, b, scale(.01), zb, bias])
+        case("MatMulIntegerToFloat", [a, b, scale(.02), scale(.01)])
+        case("MatMulIntegerToFloat", [a, b, scale(.02), scale(.01), za, zb, f_bias])
+        case("MatMulIntegerToFloat", [np.stack([a, a[::-1]]), b, scale(.02), many, za, zeros, f_bias])
+    for w_dt in (U8, I8):
+        b, zb = q(w_dt, 5, 4)
+        many, zeros = np.round(rng.uniform(.01, .03, 4), 4).astype(F32), ints(-4, 4, 4, dt=I8).astype(w_dt)
+        case("DynamicQuantizeMatMul", [arr(3, 5), b, scale(.02), zb, arr(4)])
+        case("DynamicQuantizeMatMul", [arr(2, 3, 5), b, many, zeros])
+        case("DynamicQuantizeMatMul", [np.abs(arr(3, 5)), b, scale(.02)])
+    for dt in (U8, I8, np.uint16, I16):
+        info = np.iinfo(dt)
+        zero = np.array(int(info.min / 2 + info.max / 2) + 3, dt)
+        x = arr(3, 4, scale=3)
+        case("QuantizeLinear", [x, scale(.04), zero])
+        case("QuantizeLinear", [x, np.array([.02, .3, .04], F32), np.full(3, zero, dt)], {"axis": 0})
+        codes = ints(info.min, info.max, 3, 4, dt=dt)
+        case("DequantizeLinear", [codes, scale(.04), zero])
+        case("DequantizeLinear", [codes, scale(.04)])
+        case("DequantizeLinear", [codes, np.array([.02, .3, .04, .1], F32), np.full(4, zero, dt)], {"axis": 1})
+
+
+def packed(codes, bits):
+    """Codes along the last axis, lowest bits first, in bytes."""
+    per = 8 // bits
+    pad = -codes.shape[-1] % per
+    codes = np.concatenate([codes, np.zeros((*codes.shape[:-1], pad), codes.dtype)], -1)
+    codes = codes.reshape(*codes.shape[:-1], -1, per)
+    return sum(codes[..., k].astype(np.int32) << (bits * k) for k in range(per)).astype(U8)
+
+
+def blocks():
+    for bits, dt in ((4, F32), (4, F16), (8, F32), (2, F32)):
+        for k, n, size in ((32, 3, 32), (40, 5, 16), (70, 2, 32)):
+            count = -(-k // size)
+            b = packed(ints(0, 2 ** bits, n, count, size), bits)
+            scales = np.round(rng.uniform(.01, .1, n * count), 3).astype(dt)
+            attrs = {"K": k, "N": n, "block_size": size, "bits": bits}
+            zeros = packed(ints(0, 2 ** bits, n, count), bits)
+            case("MatMulNBits", [arr(3, k, dt=dt), b, scales], attrs)
+            case("MatMulNBits", [arr(2, 2, k, dt=dt), b, scales, zeros.ravel()], attrs)
+            if bits == 4:
+                case("MatMulNBits", [arr(1, k, dt=dt), b, scales, zeros.ravel(), None, arr(n, dt=dt)], attrs)
+                group = np.sort(ints(0, count, k, dt=I32))
+                case("MatMulNBits", [arr(2, k, dt=dt), b, scales, None, group], attrs)
+                case("MatMulNBits", [arr(2, k, dt=dt), b, scales.reshape(n, count), np.round(rng.uniform(4, 9, n * count), 2).astype(dt)], attrs)
+
+
+for family in (activations, products, convolutions, moves, norms, quantized, blocks):
     family()
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases))
