@@ -29,6 +29,11 @@ func (c *Call) headsAt(i, count int) (*heads, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.headsOf(i, a, count)
+}
+
+// headsOf is headsAt of what has been made of the input.
+func (c *Call) headsOf(i int, a *array.Array, count int) (_ *heads, err error) {
 	s := a.Shape()
 	if len(s) == 3 {
 		if count <= 0 || s[2]%count != 0 {
@@ -49,12 +54,17 @@ func (c *Call) headsAt(i, count int) (*heads, error) {
 	return &heads{s[0], s[1], s[2], s[3], x}, err
 }
 
-// after puts the cached positions before those of h.
+// after puts the cached positions, input i, before those of h.
 func (h *heads) after(c *Call, i int) (*heads, error) {
 	past, err := c.headsAt(i, 0)
 	if err != nil {
 		return nil, err
 	}
+	return h.behind(c, i, past)
+}
+
+// behind puts the positions of past, which come from input i, before those of h.
+func (h *heads) behind(c *Call, i int, past *heads) (*heads, error) {
 	if past.n != h.n || past.heads != h.heads || past.size != h.size {
 		return nil, c.Errorf("input %d: got shape %v, want that of the new positions, %v, but for the length", i, past.shape(), h.shape())
 	}
@@ -75,9 +85,11 @@ type attention struct {
 	valid   []int     // the keys of each batch that are not padding; nil: all
 	offset  func(b int) int
 	causal  bool
-	lo, hi  int // the sliding window's sides; -1: none
+	hide    float64 // what a hidden key's score gets instead of -inf; 0: -inf
+	lo, hi  int     // the sliding window's sides; -1: none
 	scale   float64
 	softcap float64
+	sinks   []float64 // a score of each head that stands for no key; nil: none
 	mode    int
 	out, qk []float64
 }
@@ -91,8 +103,18 @@ func attend(c *Call) error {
 	if err := t.limits(past); err != nil {
 		return err
 	}
-	shape := []int{t.q.n, t.q.heads, t.q.length, t.k.length}
-	if err := c.CheckSize(array.Float64, shape); err != nil {
+	if err := t.run(); err != nil {
+		return err
+	}
+	return t.results()
+}
+
+// scores is the shape of the products of queries and keys.
+func (t *attention) scores() []int { return []int{t.q.n, t.q.heads, t.q.length, t.k.length} }
+
+// run fills out, and qk with what the mode asks for.
+func (t *attention) run() error {
+	if err := t.c.CheckSize(array.Float64, t.scores()); err != nil {
 		return err
 	}
 	t.out = make([]float64, t.q.n*t.q.heads*t.q.length*t.v.size)
@@ -102,7 +124,18 @@ func attend(c *Call) error {
 			t.query(r/(t.q.heads*t.q.length), r/t.q.length%t.q.heads, r%t.q.length)
 		}
 	})
-	return t.results(shape)
+	return nil
+}
+
+// check fails where queries, keys and values do not fit together.
+func (t *attention) check() error {
+	switch q, k, v := t.q, t.k, t.v; {
+	case q.n != k.n || k.n != v.n || k.length != v.length || k.heads != v.heads || q.size != k.size:
+		return t.c.Errorf("inputs: got query %v, key %v and value %v, want one batch, one key length and one head size", q.shape(), k.shape(), v.shape())
+	case k.heads == 0 || q.heads%k.heads != 0:
+		return t.c.Errorf("inputs: got %d query heads and %d key heads, want a multiple", q.heads, k.heads)
+	}
+	return nil
 }
 
 // load reads the inputs and returns how many positions were cached.
@@ -130,11 +163,8 @@ func (t *attention) load() (past int, err error) {
 		}
 		past += t.k.length
 	}
-	switch q, k, v := t.q, t.k, t.v; {
-	case q.n != k.n || k.n != v.n || k.length != v.length || k.heads != v.heads || q.size != k.size:
-		return 0, c.Errorf("inputs: got query %v, key %v and value %v, want one batch, one key length and one head size", q.shape(), k.shape(), v.shape())
-	case k.heads == 0 || q.heads%k.heads != 0:
-		return 0, c.Errorf("inputs: got %d query heads and %d key heads, want a multiple", q.heads, k.heads)
+	if err := t.check(); err != nil {
+		return 0, err
 	}
 	t.scale = 1 / math.Sqrt(float64(t.q.size))
 	if c.HasAttr("scale") {
@@ -161,7 +191,11 @@ func (t *attention) limits(past int) error {
 	if !c.Has(3) {
 		return nil
 	}
-	return t.mask(c.Array(3))
+	mask, err := c.Need(3)
+	if err != nil {
+		return err
+	}
+	return t.mask(mask)
 }
 
 // mask turns input 3 into numbers to add, -inf for what it hides or is too
@@ -200,6 +234,9 @@ func (t *attention) hidden(b, head, i, j int) float64 {
 	at := t.offset(b) + i
 	switch {
 	case t.causal && j > at, t.lo >= 0 && at-j > t.lo, t.hi >= 0 && j-at > t.hi, t.valid != nil && j >= t.valid[b]:
+		if t.hide != 0 {
+			return t.hide
+		}
 		return math.Inf(-1)
 	case t.biasAt != nil:
 		return t.biasAt[((b*t.q.heads+head)*t.q.length+i)*t.k.length+j]
@@ -229,7 +266,7 @@ func (t *attention) query(b, head, i int) {
 		}
 	}
 	if sees {
-		softmaxInPlace(weights)
+		softmaxInPlace(weights, t.sinks[min(head, len(t.sinks)):min(head+1, len(t.sinks))]...)
 	} else {
 		clear(weights) // what sees nothing gives zeros, whatever its scores
 	}
@@ -254,10 +291,17 @@ func dot(a, b []float64) (s float64) {
 	return s
 }
 
-func softmaxInPlace(x []float64) {
+// softmaxInPlace is softmax over x and sinks, of which x is kept.
+func softmaxInPlace(x []float64, sinks ...float64) {
 	top, sum := math.Inf(-1), 0.0
 	for _, v := range x {
 		top = max(top, v)
+	}
+	for _, v := range sinks {
+		top = max(top, v)
+	}
+	for _, v := range sinks {
+		sum += math.Exp(v - top)
 	}
 	for i, v := range x {
 		x[i] = math.Exp(v - top)
@@ -268,19 +312,27 @@ func softmaxInPlace(x []float64) {
 	}
 }
 
-func (t *attention) results(shape []int) error {
+// merged is the result with the heads side by side in the last axis.
+func (t *attention) merged() (*array.Array, error) {
+	y, err := array.FromSlice(t.out, t.q.n, t.q.heads, t.q.length, t.v.size).Transpose(0, 2, 1, 3)
+	if err != nil {
+		return nil, err
+	}
+	return y.Contiguous().Reshape(t.q.n, t.q.length, t.q.heads*t.v.size)
+}
+
+func (h *heads) array() *array.Array { return array.FromSlice(h.x, h.shape()...) }
+
+func (t *attention) results() error {
 	c := t.c
 	y := array.FromSlice(t.out, t.q.n, t.q.heads, t.q.length, t.v.size)
 	if c.Array(0).Rank() == 3 {
 		var err error
-		if y, err = y.Transpose(0, 2, 1, 3); err != nil {
-			return err
-		}
-		if y, err = y.Contiguous().Reshape(t.q.n, t.q.length, t.q.heads*t.v.size); err != nil {
+		if y, err = t.merged(); err != nil {
 			return err
 		}
 	}
-	results := []*array.Array{y, array.FromSlice(t.k.x, t.k.shape()...), array.FromSlice(t.v.x, t.v.shape()...), array.FromSlice(t.qk, shape...)}
+	results := []*array.Array{y, t.k.array(), t.v.array(), array.FromSlice(t.qk, t.scores()...)}
 	for i, of := range []int{0, 1, 2, 0} {
 		if !c.Wants(i) {
 			continue

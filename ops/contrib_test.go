@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/starlarkgs/starlarkgs/array"
@@ -137,7 +138,72 @@ func TestContribCovered(t *testing.T) {
 	}
 }
 
-var (
-	_ = ir.NewAttr
-	_ = strings.Contains
-)
+// TestContribBent bends good cases a little, an input or an attribute at a time:
+// a kernel answers with an error or a result, and never beyond its budget.
+func TestContribBent(t *testing.T) {
+	rounds := 12
+	if testing.Short() {
+		rounds = 2
+	}
+	for i, c := range contribCases(t) {
+		for r := range rounds {
+			h := nonsense{rand.New(rand.NewPCG(uint64(i), uint64(r)))}
+			n := c.test(t)
+			what := h.bend(&n)
+			if trouble := h.run(t, n); trouble != "" && trouble != "neither an output nor an error" {
+				t.Errorf("case %d, round %d: %s, %s: %s", i, r, n.op, what, trouble)
+				break
+			}
+		}
+	}
+}
+
+// bend changes one thing about a node, and says what.
+func (h nonsense) bend(n *nodeTest) string {
+	if k := h.IntN(len(n.in) + 1); k < len(n.in) {
+		switch h.IntN(4) {
+		case 0:
+			n.in = n.in[:k]
+			return fmt.Sprintf("only %d inputs", k)
+		case 1:
+			n.in[k] = h.reshaped(n.in[k])
+			return fmt.Sprintf("input %d reshaped", k)
+		}
+		n.in[k] = h.value()
+		return fmt.Sprintf("input %d is another", k)
+	}
+	if len(n.attrs) == 0 {
+		n.outs = 4
+		return "four outputs"
+	}
+	k := h.IntN(len(n.attrs))
+	old := n.attrs[k]
+	bent := ir.NewAttr(old.Name, h.int())
+	switch v := old.Value.(type) {
+	case []int64:
+		bent = ir.NewAttr(old.Name, append(slices.Clone(v), h.int())[h.IntN(2):])
+	case float32:
+		bent = ir.NewAttr(old.Name, float32(h.IntN(5)-2))
+	case string:
+		bent = ir.NewAttr(old.Name, "Softmax")
+	}
+	n.attrs[k] = bent
+	return fmt.Sprintf("attribute %s = %v", bent.Name, bent.Value)
+}
+
+// reshaped drops the last element, or puts an axis before the others.
+func (h nonsense) reshaped(v array.Value) array.Value {
+	a, ok := v.(*array.Array)
+	if !ok || a.Size() == 0 {
+		return h.value()
+	}
+	shape := append([]int{1}, a.Shape()...)
+	if h.IntN(2) == 0 {
+		shape = []int{a.Size()}
+	}
+	out, err := a.Reshape(shape...)
+	if err != nil {
+		return h.value()
+	}
+	return out
+}

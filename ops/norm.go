@@ -228,7 +228,11 @@ func layerNorm(c *Call) error {
 	}
 	var b []float64
 	if c.Has(2) {
-		if b, err = spreadTo(c, c.Array(2), a.Shape()[axis:]); err != nil {
+		shift, err := c.Need(2)
+		if err != nil {
+			return err
+		}
+		if b, err = spreadTo(c, shift, a.Shape()[axis:]); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,11 @@ func (c *Call) centered(i, j int) (*array.Array, error) {
 		return nil, err
 	}
 	if c.Has(j) {
-		zero, err := c.Array(j).Float64s()
+		z, err := c.Need(j)
+		if err != nil {
+			return nil, err
+		}
+		zero, err := z.Float64s()
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +96,11 @@ func qlinearConv(c *Call) error {
 	}
 	bias := make([]float64, channels)
 	if c.Has(8) {
-		if bias, err = c.Array(8).Float64s(); err != nil {
+		b, err := c.Need(8)
+		if err != nil {
+			return err
+		}
+		if bias, err = b.Float64s(); err != nil {
 			return err
 		}
 		if len(bias) != channels {

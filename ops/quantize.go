@@ -237,8 +237,11 @@ func shifted(c *Call, i, j int, rows bool) (*array.Array, error) {
 	if err != nil || !c.Has(j) {
 		return wide, err
 	}
-	zero, err := c.Array(j).Cast(array.Int32)
+	zero, err := c.Need(j)
 	if err != nil {
+		return nil, err
+	}
+	if zero, err = zero.Cast(array.Int32); err != nil {
 		return nil, err
 	}
 	if rows && zero.Rank() == 1 && zero.Size() > 1 {

@@ -76,7 +76,11 @@ func (c *Call) angles(input int, h *heads, n int) (func(b, i int) []float64, err
 	if cache.Rank() != 2 || cache.Shape()[1] != n {
 		return nil, c.Errorf("input %d: got %s, want %d columns", input, cache.Summary(), n)
 	}
-	ids, err := c.Array(3).Int64s()
+	places, err := c.Need(3)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := places.Int64s()
 	if err != nil {
 		return nil, err
 	}

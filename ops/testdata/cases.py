@@ -38,11 +38,13 @@ def names_of(ins):
     return ["" if x is None else f"i{k}" for k, x in enumerate(ins)]
 
 
-def run(nodes, ins, outs, imports):
-    """The values of the outputs that have a name."""
+def run(nodes, ins, outs, imports, types={}):
+    """The values of the outputs that have a name; types of those that do not follow
+    from the inputs'."""
     names = names_of(ins)
     infos = [helper.make_tensor_value_info(n, elem(x), x.shape) for n, x in zip(names, ins) if n]
-    graph = helper.make_graph(nodes, "g", infos, [onnx.ValueInfoProto(name=o) for o in outs if o])
+    graph = helper.make_graph(nodes, "g", infos, 
+                              [helper.make_tensor_value_info(o, types[o], None) if o in types else onnx.ValueInfoProto(name=o) for o in outs if o])
     model = helper.make_model(graph, opset_imports=imports, ir_version=10)
     options = ort.SessionOptions()
     options.log_severity_level = 4

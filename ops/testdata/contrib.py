@@ -25,7 +25,16 @@ def case(op, ins, attrs=None, outs=1, domain=MS, opset=21, via=None):
     names = [f"o{k}" if w else "" for k, w in enumerate(wanted)]
     nodes = via or [helper.make_node(op, names_of(ins), names, domain=domain, **attrs)]
     imports = [helper.make_opsetid("", opset), helper.make_opsetid(MS, 1)]
-    cases.append(record(op, domain, 1 if domain else opset, attrs, ins, run(nodes, ins, names, imports)))
+    types = {"o3": TensorProto.FLOAT} if op == "MultiHeadAttention" else {}
+    values = [short(v) for v in run(nodes, ins, names, imports, types)]
+    cases.append(record(op, domain, 1 if domain else opset, attrs, ins, values))
+
+
+def short(v):
+    """Six digits of float32: the tests ask for no more."""
+    if v is None or v.dtype != F32:
+        return v
+    return np.array([F32("%.6g" % x) for x in v.ravel()], F32).reshape(v.shape)
 
 
 def node(op, ins, out="o0", **attrs):
@@ -320,7 +329,122 @@ def blocks():
                 case("MatMulNBits", [arr(2, k, dt=dt), b, scales.reshape(n, count), np.round(rng.uniform(4, 9, n * count), 2).astype(dt)], attrs)
 
 
-for family in (activations, products, convolutions, moves, norms, quantized, blocks):
+def attentions():
+    def fused(n, sizes, ins, attrs, outs=1, s=4, b=2, d=6):
+        w = arr(d, sum(sizes), scale=.5)
+        case("Attention", [arr(b, s, d), w, arr(sum(sizes))] + ins, {"num_heads": n, **attrs}, outs)
+
+    lengths = np.array([3, 2], I32)
+    for attrs in ({}, {"unidirectional": 1}):
+        fused(2, (8, 8, 8), [], attrs)
+        fused(2, (8, 8, 8), [lengths], attrs)
+        fused(2, (8, 8, 8), [np.array([3, 4, 1, 0], I32)], attrs)
+        fused(2, (8, 8, 8), [np.array([[1, 1, 1, 0], [0, 1, 1, 1]], I32)], attrs)
+        fused(2, (8, 8, 8), [ints(0, 2, 2, 4, 4, dt=I32)], {**attrs, "mask_filter_value": -50.0})
+        fused(2, (8, 8, 8), [None, arr(2, 2, 2, 3, 4)], attrs, 2)
+        fused(2, (8, 8, 8), [np.array([[1, 1, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 0]], I32), arr(2, 2, 2, 3, 4)], attrs, 2)
+        fused(2, (8, 8, 8), [None, None, arr(2, 2, 4, 4)], {**attrs, "scale": .3})
+    fused(3, (6, 6, 12), [], {"qkv_hidden_sizes": [6, 6, 12]})
+    fused(2, (8, 8, 8), [None, None, arr(1, 1, 4, 4)], {})
+    fused(2, (8, 8, 8), [np.array([[1], [1]], I32)], {}, 2)
+    case("Attention", [arr(1, 1, 5), arr(5, 12)], {"num_heads": 1})
+    x, zx = q(U8, 2, 4, 6)
+    for w_dt in (U8, I8):
+        w, zw = q(w_dt, 6, 24)
+        ins = [x, w, arr(24), scale(.02), scale(.01)]
+        case("QAttention", ins, {"num_heads": 2})
+        case("QAttention", ins + [lengths, zx, zw], {"num_heads": 2, "unidirectional": 1})
+        many = np.round(rng.uniform(.005, .02, 24), 4).astype(F32)
+        case("QAttention", ins[:4] + [many, None, zx, np.full(24, zw, w_dt), arr(2, 2, 2, 3, 4)], {"num_heads": 2}, 2)
+
+
+def heads():
+    b, s, t, n, h = 2, 3, 5, 2, 4
+    Q, K, V = arr(b, s, n * h), arr(b, t, n * h), arr(b, t, n * h)
+    at = {"num_heads": n}
+    case("MultiHeadAttention", [Q, K, V], at)
+    case("MultiHeadAttention", [Q, K, arr(b, t, n * 6), arr(n * (h + h + 6))], {**at, "scale": .7})
+    case("MultiHeadAttention", [Q, K, V, arr(3 * n * h), np.array([4, 2], I32)], {**at, "mask_filter_value": -30.0})
+    case("MultiHeadAttention", [Q, K, V, None, np.array([[1, 1, 0, 1, 1], [0, 1, 1, 1, 0]], I32), arr(1, n, s, t)], at)
+    some = ints(0, 2, b, s, t, dt=I32)
+    some[..., 1] = 1
+    case("MultiHeadAttention", [Q, K, V, None, some, arr(b, 1, s, t)], at)
+    case("MultiHeadAttention", [Q, arr(b, n, t, h), arr(b, n, t, h)], at)
+    k3, v3 = K[:, :s], V[:, :s]
+    past = [arr(b, n, 4, h), arr(b, n, 4, h)]
+    for uni in (0, 1):
+        at2 = {**at, "unidirectional": uni}
+        case("MultiHeadAttention", [Q, k3, v3, None, None, None] + past, at2, 3)
+        case("MultiHeadAttention", [Q, k3, v3, arr(3 * n * h), None, arr(b, n, s, 7)] + past, at2, 4)
+        case("MultiHeadAttention", [Q, k3, v3, None, np.array([[1] * 7, [0, 0, 1, 1, 1, 0, 1]], I32), None] + past, at2, [True, True, True, False])
+        case("MultiHeadAttention", [Q, k3, v3], at2, 3)
+    five = arr(b, s, n, 3, h)
+    parts = [const("one", [1, 1, 1]), node("Split", "i0 one", ["q", "k", "v"], axis=3), const("flat", [0, 0, -1])]
+    parts += [node("Reshape", f"{x} flat", f"{x}f") for x in "qkv"]
+    case("MultiHeadAttention", [five], at, via=parts + [helper.make_node("MultiHeadAttention", ["qf", "kf", "vf"], ["o0"], domain=MS, **at)])
+    pair = arr(b, t, n, 2, h)
+    parts = [const("one", [1, 1]), node("Split", "i1 one", ["k", "v"], axis=3), const("flat", [0, 0, -1])]
+    parts += [node("Reshape", f"{x} flat", f"{x}f") for x in "kv"]
+    case("MultiHeadAttention", [Q, pair], at, via=parts + [helper.make_node("MultiHeadAttention", ["i0", "kf", "vf"], ["o0"], domain=MS, **at)])
+
+    one = [arr(b, 1, n * h) for _ in range(3)]
+    buffer = [arr(b, n, 6, h), arr(b, n, 6, h), np.array([4], I32)]
+    shared = {**at, "past_present_share_buffer": 1}
+    case("DecoderMaskedMultiHeadAttention", one + [None, None] + buffer, shared, 3)
+    case("DecoderMaskedMultiHeadAttention", one + [None, arr(1, n, 1, 5)] + buffer + [None, None, arr(3 * n * h)], {**shared, "scale": .4}, 3)
+    case("DecoderMaskedMultiHeadAttention", [one[0], arr(b, n, t, h), arr(b, n, t, h)], at)
+
+
+def rotations():
+    b, s, n, h, most = 2, 3, 2, 8, 9
+    for dt in (F32, F16):
+        cos, sin = arr(most, h // 2, dt=dt), arr(most, h // 2, dt=dt)
+        for inter in (0, 1):
+            at = {"interleaved": inter}
+            case("RotaryEmbedding", [arr(b, s, n * h, dt=dt), np.array([4]), cos, sin], at)
+            case("RotaryEmbedding", [arr(b, s, n * h, dt=dt), ints(0, most, b, s), cos, sin], at)
+            case("RotaryEmbedding", [arr(b, n, s, h, dt=dt), np.array([0]), cos, sin], {**at, "num_heads": n})
+            case("RotaryEmbedding", [arr(b, s, n * h, dt=dt), ints(0, most, b, s), cos[:, :2], sin[:, :2]],
+                 {**at, "num_heads": n, "rotary_embedding_dim": 4})
+
+
+def group(ins, attrs, outs=3, n=2, g=1):
+    case("GroupQueryAttention", ins, {"num_heads": n, "kv_num_heads": g, **attrs}, outs)
+
+
+def groups():
+    b, s, n, g, h = 2, 3, 2, 1, 16
+    for dt in (F32, F16):
+        cos, sin = arr(16, h // 2, dt=dt), arr(16, h // 2, dt=dt)
+        def new(s):
+            return [arr(b, s, n * h, dt=dt), arr(b, s, g * h, dt=dt), arr(b, s, g * h, dt=dt)]
+        prompt = [None, None, np.array([s - 1] * b, I32), np.array([s], I32)]
+        for extra in ({}, {"scale": .2}, {"softcap": 2.0}, {"smooth_softmax": 1}, {"local_window_size": 2})[:5 if dt == F32 else 1]:
+            group(new(s) + prompt, extra)
+        if dt == F32:
+            x = [arr(b, 2, 4 * 8), arr(b, 2, 2 * 8), arr(b, 2, 2 * 8)]
+            group(x + [None, None, np.array([1, 1], I32), np.array([2], I32)], {}, n=4, g=2)
+        group([arr(b, s, (n + 2 * g) * h, dt=dt)] + [None, None] + prompt, {})
+        for inter in (0, 1):
+            rotary = {"do_rotary": 1, "rotary_interleaved": inter}
+            group(new(s) + prompt + [cos, sin], rotary)
+            group([arr(b, s, (n + 2 * g) * h, dt=dt)] + [None, None] + prompt + [cos, sin], rotary)
+        past = [arr(b, g, 6, h, dt=dt), arr(b, g, 6, h, dt=dt)]
+        token = [np.array([6, 4], I32), np.array([7], I32)]
+        for extra in ({}, {"do_rotary": 1}, {"local_window_size": 3}, {"smooth_softmax": 1, "softcap": 3.0})[:4 if dt == F32 else 2]:
+            group(new(1) + past + token + ([cos, sin] if "do_rotary" in extra else []), extra)
+        group(new(1) + past + [np.array([3, 2], I32), np.array([4], I32)], {})
+        group([x[:1] for x in new(2)] + [p[:1] for p in past] + [np.array([7], I32), np.array([8], I32)], {})
+        group(new(s) + prompt + [cos, sin, ints(0, 12, b, s)], {"do_rotary": 1})
+        group([x[:1] for x in new(2)] + [p[:1] for p in past] + [np.array([7], I32), np.array([8], I32), cos, sin, np.array([[3, 9]])], {"do_rotary": 1})
+        group(new(s) + prompt + [None, None, None, arr(b, n, s, s, dt=dt)], {})
+        group(new(s) + prompt + [None, None, None, arr(1, 1, s, s, dt=dt), arr(n, dt=dt)], {})
+        group(new(1) + past + token + [None, None, None, arr(b, n, 1, 7, dt=dt)], {"local_window_size": 4})
+    for kind in (1, 2):
+        group(new(s) + prompt, {"qk_output": kind}, 4)
+
+
+for family in (activations, products, convolutions, moves, norms, quantized, blocks, attentions, heads, rotations, groups):
     family()
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases))
