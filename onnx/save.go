@@ -215,11 +215,13 @@ func (e *encoded) render() error {
 }
 
 // Marshal returns the model as bytes, weights inside.
-func Marshal(m *ir.Model) ([]byte, error) {
+func Marshal(m *ir.Model) ([]byte, error) { return marshal(m, nil) }
+
+func marshal(m *ir.Model, place placeFunc) ([]byte, error) {
 	if err := sortAll(m); err != nil {
 		return nil, err
 	}
-	e, err := encode(m, nil)
+	e, err := encode(m, place)
 	if err == nil {
 		err = e.render()
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/runtime"
-	"github.com/starlarkgs/starlarkgs/runtime/onnxruntime"
 )
 
 // resident returns the bytes of the process that lie in memory.
@@ -45,13 +44,7 @@ func relu() *ir.Model {
 // Sessions leave nothing behind: of 10,000 that are made, run and closed, the
 // last 9,000 add less than 4 MB.
 func TestSessionsLeaveNoMemory(t *testing.T) {
-	b := onnxruntime.New("")
-	if err := b.Available(); err != nil {
-		if os.Getenv("SGS_REQUIRE_ORT") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	b := backend(t)
 	if testing.Short() {
 		t.Skip("takes 10,000 sessions")
 	}

@@ -9,76 +9,37 @@ import (
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/ops/infer"
+	"github.com/starlarkgs/starlarkgs/ops/sym"
 	"github.com/starlarkgs/starlarkgs/runtime"
 )
 
-// plan is a model as it is handed over, and how its inputs and outputs map to
-// the caller's.
+// plan is a model as it is handed over, and what is known of its outputs.
 type plan struct {
 	model           *ir.Model
 	inputs, outputs []runtime.Port
-	fed             []feed
 	made            []result
 }
 
-// feed is one input of the model that is handed over.
-type feed struct {
-	name  string
-	fixed *array.Array // of an input that the caller does not know
-	def   *array.Array // of an input with a default
-}
-
-func (f feed) value(given map[string]array.Value) array.Value {
-	switch v := given[f.name]; {
-	case f.fixed != nil:
-		return f.fixed
-	case v != nil:
-		return v
-	}
-	return f.def
-}
-
-// result is one output of the model that is handed over.
+// result is one output.
 type result struct {
-	name, handed string
-	dt           array.DType // to turn back to, or Undefined
-	scalar       bool
+	name string
+	dt   array.DType
+	dims []sym.Expr // nil: not a tensor whose memory we can make
 }
 
-func (r result) restore(v array.Value) (array.Value, error) {
-	a, ok := v.(*array.Array)
-	if !ok {
-		return v, nil
-	}
-	var err error
-	if r.scalar {
-		if a, err = a.Reshape([]int{}...); err != nil {
-			return nil, err
-		}
-	}
-	if r.dt != array.Undefined {
-		return a.Cast(r.dt)
-	}
-	return a, nil
-}
+func (p *plan) inputNames() []string { return portNames(p.inputs) }
 
-func (p *plan) inputNames() []string {
-	names := make([]string, len(p.fed))
-	for i, f := range p.fed {
-		names[i] = f.name
+func (p *plan) outputNames() []string { return portNames(p.outputs) }
+
+func portNames(ports []runtime.Port) []string {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = p.Name
 	}
 	return names
 }
 
-func (p *plan) outputNames() []string {
-	names := make([]string, len(p.made))
-	for i, r := range p.made {
-		names[i] = r.handed
-	}
-	return names
-}
-
-// prepare copies the model and rewrites outputs that the bindings can't return.
+// prepare copies the model, whose outputs become those asked for.
 func prepare(m *ir.Model, o runtime.Options) (*plan, error) {
 	p := &plan{model: m.Copy(), inputs: runtime.InputPorts(m.Graph())}
 	// below version 4 ONNX Runtime takes an initializer that is an input too for a
@@ -88,64 +49,54 @@ func prepare(m *ir.Model, o runtime.Options) (*plan, error) {
 	if err := selectOutputs(g, o.Outputs); err != nil {
 		return nil, err
 	}
+	p.outputs = runtime.OutputPorts(g)
 	facts := infer.Facts(p.model)
-	outs := g.Outputs()
-	handed := make([]*ir.Tensor, len(outs))
-	for i, t := range outs {
-		f := facts.Fact(t)
-		r := result{name: t.Name(), handed: t.Name()}
-		handed[i] = t
-		if narrow(f.DType) {
-			r.dt = f.DType
-			handed[i] = after(g, handed[i], "Cast", array.Float32, ir.NewAttr("to", int64(array.Float32)))
+	for _, t := range g.Outputs() {
+		r := result{name: t.Name()}
+		if f := facts.Fact(t); f.Kind == ir.TensorKind && f.DType != array.String && f.DType != array.Undefined {
+			r.dt, r.dims = f.DType, f.Dims
 		}
-		if f.Kind == ir.TensorKind && f.Dims != nil && len(f.Dims) == 0 {
-			r.scalar = true
-			dt := f.DType
-			if r.dt != array.Undefined {
-				dt = array.Float32
-			}
-			handed[i] = asVector(g, handed[i], dt)
-		}
-		r.handed = handed[i].Name()
-		p.outputs = append(p.outputs, runtime.Port{Name: t.Name(), Type: t.Type()})
 		p.made = append(p.made, r)
 	}
-	g.SetOutputs(handed...)
-	p.feeds(g)
 	return p, nil
 }
 
-// feeds lists the inputs. The bindings can't run a model without any, so such a
-// one gets an input that nothing reads.
-func (p *plan) feeds(g *ir.Graph) {
-	for _, t := range g.Inputs() {
-		p.fed = append(p.fed, feed{name: t.Name(), def: t.Array()})
+// room makes the array of an output, or returns nil when its shape does not
+// follow from the sizes.
+func (r result) room(sizes map[string]int64) *array.Array {
+	shape := make([]int, len(r.dims))
+	for i, e := range r.dims {
+		n, ok := e.Eval(func(name string) (int64, bool) { n, ok := sizes[name]; return n, ok && n >= 0 })
+		if !ok || n < 0 {
+			return nil
+		}
+		shape[i] = int(n)
 	}
-	if len(p.fed) == 0 {
-		t := ir.NewTensor(g.FreshName("sgs_unused"), ir.TensorType(array.Float32, ir.Ints(1)))
-		g.SetInputs(t)
-		p.fed = []feed{{name: t.Name(), fixed: array.FromSlice([]float32{0})}}
+	a, err := array.Make(r.dt, shape)
+	if err != nil {
+		return nil // the runtime has the words for it
 	}
+	return a
 }
 
-// narrow reports whether the bindings lack a Go type for the element type.
-func narrow(dt array.DType) bool {
-	return dt.IsFloat() && dt != array.Float32 && dt != array.Float64
-}
-
-func after(g *ir.Graph, t *ir.Tensor, op string, dt array.DType, attrs ...*ir.Attr) *ir.Tensor {
-	out := ir.NewTensor(g.FreshName("sgs_"+op), ir.TensorType(dt, nil))
-	g.AddNode(ir.NewNode(op, []*ir.Tensor{t}, []*ir.Tensor{out}, attrs...))
-	return out
-}
-
-// asVector gives a scalar an axis: by Reshape, whose form all opsets since 5 share.
-func asVector(g *ir.Graph, t *ir.Tensor, dt array.DType) *ir.Tensor {
-	out := ir.NewTensor(g.FreshName("sgs_Reshape"), ir.TensorType(dt, ir.Ints(1)))
-	target := ir.NewConstant(g.FreshName("sgs_shape"), array.FromSlice([]int64{1}))
-	g.AddNode(ir.NewNode("Reshape", []*ir.Tensor{t, target}, []*ir.Tensor{out}))
-	return out
+// symbols returns the size that the inputs give each symbol; -1 to one of which
+// they disagree.
+func symbols(ports []runtime.Port, inputs map[string]array.Value) map[string]int64 {
+	sizes := map[string]int64{}
+	for _, p := range ports {
+		a, ok := inputs[p.Name].(*array.Array)
+		if !ok || p.Type == nil || p.Type.Kind != ir.TensorKind {
+			continue
+		}
+		for i, d := range p.Type.Shape {
+			name, n := d.Symbol(), int64(a.Shape()[i])
+			if had, ok := sizes[name]; ok && had != n {
+				n = -1
+			}
+			sizes[name] = n
+		}
+	}
+	return sizes
 }
 
 // selectOutputs makes the named values, or all, the graph's outputs.

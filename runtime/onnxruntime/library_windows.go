@@ -1,0 +1,22 @@
+//go:build cgo
+
+package onnxruntime
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// apiBase returns the entry of a library that is loaded already.
+func apiBase(lib string) (unsafe.Pointer, error) {
+	dll, err := syscall.LoadDLL(lib)
+	if err != nil {
+		return nil, err
+	}
+	proc, err := dll.FindProc("OrtGetApiBase")
+	if err != nil {
+		return nil, err
+	}
+	addr := proc.Addr()
+	return *(*unsafe.Pointer)(unsafe.Pointer(&addr)), nil
+}
