@@ -32,7 +32,7 @@ func (c *Call) part(kernel func(*Call) error, attrs []*ir.Attr, in ...*array.Arr
 
 // parted is part with the first n outputs.
 func (c *Call) parted(kernel func(*Call) error, n int, attrs []*ir.Attr, in ...*array.Array) ([]array.Value, error) {
-	p := &Call{Site: c.partSite(attrs), Out: make([]array.Value, n), Run: c.Run, Budget: c.Budget, Seed: c.Seed, isPart: true}
+	p := &Call{Site: c.partSite(attrs), Out: make([]array.Value, n), Run: c.Run, Budget: c.Budget, Alloc: c.Alloc, Seed: c.Seed, isPart: true}
 	for _, a := range in {
 		if a == nil { // not an interface that holds a nil
 			p.In = append(p.In, nil)

@@ -61,8 +61,11 @@ func New(predeclared starlark.StringDict, env *value.Env) *Index {
 	}
 	for _, s := range newest() {
 		name := "graph.op." + s.Name
-		if s.Domain != "" {
+		switch {
+		case s.Domain != "":
 			name = s.Domain + "." + s.Name
+		case s.Own: // graph.op has it not
+			name = "ai.onnx." + s.Name
 		}
 		x.add(&Entry{Name: name, Group: Operators, Summary: s.Signature(), Text: operatorText(s)})
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/starlarkgs/starlarkgs/ops/schema"
 )
 
-// newest returns the newest schema of each operator of the standard.
+// newest returns the newest schema of each operator.
 func newest() []*schema.Schema {
 	var out []*schema.Schema
 	for _, domain := range schema.Domains() {
@@ -16,6 +16,11 @@ func newest() []*schema.Schema {
 			if s, ok := schema.Lookup(domain, name, schema.MaxOpset(domain)); ok {
 				out = append(out, s)
 			}
+		}
+	}
+	for _, s := range schema.All() {
+		if _, ok := schema.Standard(s.Name, schema.MaxOpset("")); s.Own && s.Domain == "" && !ok {
+			out = append(out, s)
 		}
 	}
 	return out
@@ -47,6 +52,9 @@ func versionsText(s *schema.Schema) string {
 		domain = "ai.onnx"
 	}
 	text := fmt.Sprintf("operator of %s since opset %d", domain, s.Since)
+	if s.Own {
+		text += ", of ONNX Runtime's own"
+	}
 	var before []string
 	for _, v := range schema.Versions(s.Domain, s.Name) {
 		if v.Since < s.Since {

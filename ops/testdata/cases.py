@@ -41,7 +41,8 @@ def names_of(ins):
 def run(nodes, ins, outs, imports, types={}):
     """The values of the outputs that have a name; types of those that do not follow
     from the inputs'."""
-    names = names_of(ins)
+    read = {i for n in nodes for i in n.input}
+    names = [n if n in read else "" for n in names_of(ins)]
     infos = [helper.make_tensor_value_info(n, elem(x), x.shape) for n, x in zip(names, ins) if n]
     graph = helper.make_graph(nodes, "g", infos, 
                               [helper.make_tensor_value_info(o, types[o], None) if o in types else onnx.ValueInfoProto(name=o) for o in outs if o])

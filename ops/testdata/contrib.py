@@ -7,6 +7,7 @@ are added; the tests read the file alone.
 """
 import json
 
+import ml_dtypes
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -444,7 +445,46 @@ def groups():
         group(new(s) + prompt, {"qk_output": kind}, 4)
 
 
-for family in (activations, products, convolutions, moves, norms, quantized, blocks, attentions, heads, rotations, groups):
+def crops():
+    x = arr(2, 3, 5, 6)
+    rois = np.array([[0, 0, 1, 1], [.1, .2, .7, .9], [-.2, .3, 1.1, .6], [.8, .93, .3, .1]], F32)
+    images = np.array([0, 1, 1, 0], I32)
+    for mode in ("bilinear", "nearest"):
+        for size in ((3, 4), (1, 1), (5, 6)):
+            case("CropAndResize", [x, rois, images, np.array(size, I32)], {"mode": mode, "extrapolation_value": .5})
+
+
+def lookups():
+    index = np.array([[2, 0], [1, 2]])
+    for bits in (2, 4, 8):
+        codes = ints(0, 2 ** bits, 3, 40)
+        scales = np.round(rng.uniform(.01, .1, (3, 3)), 3).astype(F32)
+        attrs = {"bits": bits, "block_size": 16, "quantize_axis": 1}
+        case("GatherBlockQuantized", [packed(codes, bits), index, scales], attrs)
+        case("GatherBlockQuantized", [packed(codes, bits), index[0], scales.astype(F16), packed(ints(0, 2 ** bits, 3, 3), bits)], attrs)
+    for dt in (ml_dtypes.int4, ml_dtypes.uint4):
+        codes = ints(0, 8, 3, 32).astype(I8).astype(dt)
+        attrs = {"block_size": 16, "gather_axis": 1}
+        case("GatherBlockQuantized", [codes, index, np.round(rng.uniform(.01, .1, (3, 2)), 3).astype(F32)], attrs, via=[
+            const("d", codes), helper.make_node("GatherBlockQuantized", ["d", "i1", "i2"], ["o0"], domain=MS, **attrs)])
+
+
+def declared():
+    """Operators that have an inference and no kernel: the tests look at shapes."""
+    for way in ("forward", "bidirectional"):
+        d = 2 if way == "bidirectional" else 1
+        w, r = q(U8, d, 4, 12)[0], q(U8, d, 3, 12)[0]
+        flat = [np.full(d, .02, F32), np.full(d, 7, U8)]
+        case("DynamicQuantizeLSTM", [arr(5, 2, 4), w, r, arr(d, 24), None, None, None, None] + flat + flat, {"hidden_size": 3, "direction": way}, 3)
+    for s in ((3, 32), (2, 1, 32)):
+        case("MatMulBnb4", [arr(*s), ints(0, 256, 80, dt=U8), np.abs(arr(10))], {"K": 32, "N": 5, "block_size": 16, "quant_type": 1})
+    ids = ints(0, 9, 2, 5, dt=I32)
+    tables = [q(U8, 9, 6)[0], q(U8, 7, 6)[0], q(U8, 2, 6)[0], q(U8, 6)[0], q(U8, 6)[0]]
+    case("QEmbedLayerNormalization", [ids, ids % 2] + tables + [None] + [scale(.02)] * 5 + [np.array(9, U8)] * 5, outs=2)
+    case("MoE", [arr(4, 6), arr(4, 3), arr(3, 8, 6), arr(3, 8), arr(3, 6, 8), arr(3, 6)], {"k": 2, "activation_type": "gelu"})
+
+
+for family in (activations, products, convolutions, moves, norms, quantized, blocks, attentions, heads, rotations, groups, crops, lookups, declared):
     family()
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases))
