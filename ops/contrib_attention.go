@@ -356,6 +356,9 @@ func (c *Call) realColumns(w, scale *array.Array, zero int) (*array.Array, error
 	if err != nil {
 		return nil, err
 	}
+	if scale, err = scale.Cast(array.Float32); err != nil {
+		return nil, err
+	}
 	if c.Has(zero) {
 		z, err := c.Need(zero)
 		if err != nil {

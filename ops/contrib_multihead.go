@@ -47,7 +47,7 @@ func multiHead(at multiHeadAt) func(*Call) error {
 		if err != nil {
 			return err
 		}
-		t.mode, t.hide = 2, -math.MaxFloat32
+		t.mode, t.hide = 2, lowest(c.Array(0).DType())
 		if err := t.addBias(at.scores); err != nil {
 			return err
 		}
@@ -59,6 +59,18 @@ func multiHead(at multiHeadAt) func(*Call) error {
 		}
 		return c.multiHeadResults(t, at, length)
 	}
+}
+
+// lowest is the least finite number of a float type: what a key that comes after
+// the query gets, and what the scores show.
+func lowest(dt array.DType) float64 {
+	switch dt {
+	case array.Float16:
+		return -65504
+	case array.BFloat16:
+		return -0x1.fep127
+	}
+	return -math.MaxFloat32
 }
 
 // multiHeads reads queries, keys and values, which may be packed, and adds the

@@ -8,24 +8,29 @@ import (
 	"github.com/starlarkgs/starlarkgs/ops/sym"
 )
 
-// scaledProduct turns an integer product into what it stands for: scaled by both
-// operands' scales, one for all or one for each column, plus a bias.
+// scaledProduct turns an integer product into what it stands for, in float32:
+// scaled by both operands' scales, one for all or one for each column, plus a bias.
 func (c *Call) scaledProduct(product, aScale, bScale, bias *array.Array) (*array.Array, error) {
-	y, err := product.Cast(array.Float32)
+	in := []*array.Array{product, aScale, bScale, bias}
+	for i, a := range in {
+		if a == nil {
+			continue
+		}
+		w, err := a.Cast(array.Float32)
+		if err != nil {
+			return nil, err
+		}
+		in[i] = w
+	}
+	scale, err := c.part(mulKernel, nil, in[1], in[2])
 	if err != nil {
 		return nil, err
 	}
-	scale, err := c.part(mulKernel, nil, aScale, bScale)
+	y, err := c.part(mulKernel, nil, in[0], scale)
 	if err != nil {
 		return nil, err
 	}
-	if y, err = c.part(mulKernel, nil, y, scale); err != nil {
-		return nil, err
-	}
-	if bias == nil {
-		return y, nil
-	}
-	return c.part(addKernel, nil, y, bias)
+	return c.total(y, in[3])
 }
 
 // perColumn lays numbers, one for each column of stacked matrices, out to
@@ -48,7 +53,11 @@ func matMulIntegerToFloat(c *Call) error {
 	if err != nil {
 		return err
 	}
-	c.Out[0], err = c.integerProduct(in[0], in[1], in[2], in[3], c.Array(4), c.Array(5), c.Array(6))
+	y, err := c.integerProduct(in[0], in[1], in[2], in[3], c.Array(4), c.Array(5), c.Array(6))
+	if err != nil {
+		return err
+	}
+	c.Out[0], err = y.Cast(in[2].DType())
 	return err
 }
 
@@ -85,7 +94,11 @@ func dynamicQuantizeMatMul(c *Call) error {
 		return err
 	}
 	a, scale, zero := q[0].(*array.Array), q[1].(*array.Array), q[2].(*array.Array)
-	c.Out[0], err = c.integerProduct(a, in[1], scale, in[2], zero, c.Array(3), c.Array(4))
+	y, err := c.integerProduct(a, in[1], scale, in[2], zero, c.Array(3), c.Array(4))
+	if err != nil {
+		return err
+	}
+	c.Out[0], err = y.Cast(in[0].DType())
 	return err
 }
 

@@ -55,6 +55,83 @@ func TestContrib(t *testing.T) {
 	}
 }
 
+// TestContribNarrow runs the float32 cases in the other float types that the
+// schema allows, which ONNX Runtime's CPU mostly has not: a kernel must agree to
+// the precision of the type, in outputs of the right types.
+func TestContribNarrow(t *testing.T) {
+	ran := map[array.DType]int{}
+	for i, c := range contribCases(t) {
+		op := ops.Lookup(c.Domain, c.Op, c.Opset)
+		if mode := c.Attrs["mode"].S; op == nil || op.Eval == nil || mode != nil && *mode == "nearest" {
+			continue // nearest rounds places, which a narrow type shifts
+		}
+		for dt, tol := range map[array.DType]float64{array.Float16: 1e-2, array.BFloat16: 8e-2, array.Float64: 1e-4} {
+			n := c.test(t)
+			if !n.retype(t, dt) {
+				continue
+			}
+			ran[dt]++
+			outs := n.eval(t)
+			for k, want := range c.Out {
+				if want != nil {
+					near(t, fmt.Sprintf("%s_%d of %s: output %d", c.Op, i, dt, k), outs[k].(*array.Array), want.array(t).(*array.Array), tol)
+				}
+			}
+		}
+	}
+	if ran[array.Float16] < 100 || ran[array.BFloat16] < 40 || ran[array.Float64] < 30 {
+		t.Errorf("ran %v cases, want more", ran)
+	}
+}
+
+// retype casts the float32 inputs whose type may be dt, and reports whether the
+// node fits its schema then and differs.
+func (n *nodeTest) retype(t *testing.T, dt array.DType) bool {
+	t.Helper()
+	s := n.site(t).Schema
+	to, changed := schema.TypeString(dt.String()), false
+	call := schema.Call{Outputs: make([]string, max(n.outs, 1))}
+	for _, a := range n.attrs {
+		call.Attrs = append(call.Attrs, schema.GivenAttr{Name: a.Name, Kind: schema.Kind(a.Kind)})
+	}
+	for i, v := range n.in {
+		a, ok := v.(*array.Array)
+		if !ok {
+			call.Inputs = append(call.Inputs, schema.Omitted)
+			continue
+		}
+		if a.DType() == array.Float32 && slices.Contains(s.Allowed(s.Input(i)), to) {
+			cast, err := a.Cast(dt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.in[i], a, changed = cast, cast, true
+		}
+		call.Inputs = append(call.Inputs, schema.TypeString(a.DType().String()))
+	}
+	return changed && len(s.Check(call)) == 0
+}
+
+// near fails unless got is want, to a tolerance that its own type does not spoil.
+func near(t *testing.T, what string, got, want *array.Array, tol float64) {
+	t.Helper()
+	if fmt.Sprint(got.Shape()) != fmt.Sprint(want.Shape()) {
+		t.Errorf("%s: got %s, want %s", what, got.Summary(), want.Summary())
+		return
+	}
+	for k := range want.Size() {
+		x, ok := got.At(k).(float64)
+		y, isFloat := want.At(k).(float64)
+		if y < -1e30 && x <= -6e4 && !math.IsInf(x, -1) {
+			continue // both are the lowest numbers of their types
+		}
+		if ok != isFloat || ok && !(math.Abs(x-y) <= tol*(1+math.Abs(y))) {
+			t.Errorf("%s: element %d of %s: got %v, want %v", what, k, got.Summary(), got.At(k), want.At(k))
+			return
+		}
+	}
+}
+
 // checkDeclared holds the inference of an operator without a kernel against what
 // ONNX Runtime gave.
 func (n nodeTest) checkDeclared(t *testing.T, op *ops.Op, c *oracleCase) {

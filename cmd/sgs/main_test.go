@@ -67,6 +67,20 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
+// TestContribExample runs a block of ONNX Runtime's own operators against the same
+// one of the standard's, on both backends.
+func TestContribExample(t *testing.T) {
+	needNative(t)
+	status, out, errs := sgs(t, "run", "../../scripts/examples/contrib.star", "reference", "onnxruntime")
+	if status != 0 {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	want := "fused: 7 nodes, plain: 27; both make [\"N\", \"S\", 8]\nreference: they agree\nonnxruntime: they agree\n"
+	if out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
 func TestExitStatus(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
