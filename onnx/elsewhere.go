@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 
@@ -64,4 +65,10 @@ func MarshalWithout(m *ir.Model, elsewhere func(t *ir.Tensor) (location string, 
 		}
 		return newEntries(location, offset, a.NBytes(), "")
 	})
+}
+
+// ReadWith decodes what MarshalWithout made: given finds the bytes of the
+// initializers that were left out. The model refers to data, as Read's does.
+func ReadWith(data []byte, given func(location string, offset, length int64) (array.Source, error)) (*ir.Model, error) {
+	return readBy(tensorLoader{src: &memory{bytes.NewReader(data), data}, given: given}, Limits{})
 }

@@ -98,15 +98,19 @@ func notModel(src source, err error) error {
 }
 
 func read(src source, ext *externalDir, limits Limits) (*ir.Model, error) {
+	return readBy(tensorLoader{src: src, ext: ext}, limits)
+}
+
+func readBy(tensors tensorLoader, limits Limits) (*ir.Model, error) {
 	limits = limits.withDefaults()
 	var p pb.ModelProto
-	key, err := decode(src, modelMsg, &p, limits)
-	if err != nil {
+	var err error
+	if tensors.key, err = decode(tensors.src, modelMsg, &p, limits); err != nil {
 		return nil, err
 	}
 	if p.Graph == nil {
 		return nil, faultf(ErrInvalid, "not an ONNX model: it has no graph")
 	}
-	l := &loader{tensors: tensorLoader{src: src, key: key, ext: ext}, n: counter{limits: limits}}
+	l := &loader{tensors: tensors, n: counter{limits: limits}}
 	return l.model(&p)
 }

@@ -45,6 +45,8 @@ type tensorLoader struct {
 	src source
 	key uint64
 	ext *externalDir
+	// given, where set, finds external data instead of a folder.
+	given func(location string, offset, length int64) (array.Source, error)
 }
 
 // literal returns the value of a tensor. The TensorProto becomes part of the
@@ -414,6 +416,13 @@ func (l *tensorLoader) external(t *pb.TensorProto, dt array.DType, shape []int) 
 	}
 	if e.length >= 0 && e.length != n {
 		return nil, faultf(ErrExternal, "external data %q: got a length of %d bytes, want %d for %s%v", e.location, e.length, n, dt, shape)
+	}
+	if l.given != nil {
+		src, err := l.given(e.location, e.offset, n)
+		if err != nil {
+			return nil, err
+		}
+		return wrapArray(array.NewLazy(dt, shape, src))
 	}
 	if l.ext == nil {
 		return nil, faultf(ErrExternal, "external data %q: the model was read from memory, so it has no folder", e.location)

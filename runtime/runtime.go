@@ -47,6 +47,22 @@ type Backend interface {
 	NewSession(ctx context.Context, m *ir.Model, o Options) (Session, error)
 }
 
+// Isolated is a backend that runs in other processes.
+type Isolated interface {
+	Backend
+	// InProcess returns the backend that runs in this process.
+	InProcess() Backend
+}
+
+// InProcess returns what runs in this process for a backend: itself, if it is not
+// isolated.
+func InProcess(b Backend) Backend {
+	if i, ok := b.(Isolated); ok {
+		return i.InProcess()
+	}
+	return b
+}
+
 // Options says how a session runs.
 type Options struct {
 	// Providers are the execution providers of a native backend, best first.

@@ -27,7 +27,7 @@ func (k *Kit) searchFuncs() []*builtin.Func {
 				builtin.Opt("inputs", nil, "dict", "arrays by input name, None for seeded random ones"),
 				builtin.Opt("outputs", nil, "list of string", `which values, None for the model's outputs, "all" for every one`),
 				builtin.Opt("rtol", 1e-4, "float", "the relative tolerance"), builtin.Opt("atol", 1e-4, "float", "the absolute tolerance"),
-				builtin.Opt("equal_nan", true, "bool", "whether NaN equals NaN"),
+				builtin.Opt("equal_nan", true, "bool", "whether NaN equals NaN"), isolateParam,
 			},
 			Returns: "report", Example: smallGraph + "r = compare(g, g, inputs = {\"x\": [1, -2]})\nassert.true(r.ok)\nassert.eq(r.first_diverging, None)", Fn: k.compare,
 		},
@@ -157,7 +157,7 @@ func (k *Kit) half(c *builtin.Call, g value.Graph, spec string, inputs map[strin
 	if list != "" {
 		o.Providers = strings.Split(list, ",")
 	}
-	b, err := k.backend(name)
+	b, err := k.backend(c, name)
 	if err != nil {
 		return half{}, err
 	}

@@ -30,14 +30,21 @@ func New(backends []runtime.Backend) *Kit {
 	return &Kit{backends: backends, report: map[*ir.Graph]starlark.Value{}}
 }
 
-// backend returns the one of that name.
-func (k *Kit) backend(name string) (runtime.Backend, error) {
+// isolateParam tells where a native backend runs.
+var isolateParam = builtin.Key("isolate", true, "bool", "run a native backend in a process of its own, which a crash ends alone; False costs less a call")
+
+// backend returns the one of that name, as the argument isolate says.
+func (k *Kit) backend(c *builtin.Call, name string) (runtime.Backend, error) {
 	var names []string
 	for _, b := range k.backends {
-		if b.Name() == name {
+		switch {
+		case b.Name() != name:
+			names = append(names, b.Name())
+		case c.Bool("isolate"):
 			return b, nil
+		default:
+			return runtime.InProcess(b), nil
 		}
-		names = append(names, b.Name())
 	}
 	return nil, fmt.Errorf("backend: got %q, want one of %q%s", name, names, spell.Hint(name, names))
 }
@@ -85,6 +92,7 @@ func (k *Kit) Funcs() []*builtin.Func {
 				builtin.Req("g", "graph or path", "the model"), builtin.Opt("inputs", builtin.NoDict, "dict", "arrays by input name"),
 				builtin.Opt("backend", "reference", "string", "the backend"), builtin.Opt("outputs", nil, "list of string", `which values, None for the model's outputs, "all" for every one`),
 				builtin.Opt("providers", nil, "list of string", "execution providers of a native backend, best first"),
+				isolateParam,
 			},
 			Returns: "dict", Example: "g = graph(inputs = [variable(\"x\", \"float32\", [2])])\ny = g.op.Relu(g.inputs[0])\ng.outputs = [y]\nassert.eq(run(g, {\"x\": np.array([-1, 2], \"float32\")})[y.name].tolist(), [0.0, 2.0])",
 			Fn: k.run,
@@ -141,7 +149,7 @@ func (k *Kit) run(c *builtin.Call) (starlark.Value, error) {
 	default:
 		o.Outputs = c.Strs("outputs")
 	}
-	b, err := k.backend(c.Str("backend"))
+	b, err := k.backend(c, c.Str("backend"))
 	if err != nil || c.Err() != nil {
 		return nil, err
 	}

@@ -148,6 +148,7 @@ var foldParams = []builtin.Param{
 	builtin.Key("recurse_functions", true, "bool", "fold in functions too"),
 	builtin.Key("flatten_subgraphs", true, "bool", "put the branch in the place of an If whose condition is constant"),
 	builtin.Key("error_ok", true, "bool", "GraphSurgeon's opposite of strict"),
+	isolateParam,
 	builtin.Key("partitioning", nil, "string", `None, "basic" or "recursive", as in GraphSurgeon; without effect, since each node is evaluated by itself`),
 }
 
@@ -296,7 +297,7 @@ func (k *Kit) fold(c *builtin.Call, g value.Graph) (starlark.Value, error) {
 		c.Fail(c.ArgErrorf("size_threshold", "got %d, want 1 or more, or None for no bound", o.MaxResult))
 	}
 	var err error
-	if o.Backend, err = k.backend(c.Str("backend")); err != nil {
+	if o.Backend, err = k.backend(c, c.Str("backend")); err != nil {
 		return nil, err
 	}
 	if err := ready(c, g); err != nil {

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +41,8 @@ type app struct {
 	stdout, stderr io.Writer
 	quiet, verbose int
 	ortLib         string
+	noIsolate      bool
+	callTimeout    time.Duration
 	unwatch        func()           // takes the line of progress away
 	supervises     bool             // a script runs in a child process
 	child          *supervise.Child // this process as such a child, or nil
@@ -55,6 +58,7 @@ var commands = []func(*app) *cobra.Command{
 const gcPercent = 300
 
 func main() {
+	beWorker()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -110,6 +114,8 @@ func newRoot(a *app) *cobra.Command {
 	root.PersistentFlags().CountVarP(&a.verbose, "verbose", "v", "say more (repeatable)")
 	root.PersistentFlags().CountVarP(&a.quiet, "quiet", "q", "say less (repeatable)")
 	root.PersistentFlags().StringVar(&a.ortLib, "ort-lib", "", "the shared library of ONNX Runtime")
+	root.PersistentFlags().BoolVar(&a.noIsolate, "no-isolate", false, "run native backends in this process, which their crashes then end")
+	root.PersistentFlags().DurationVar(&a.callTimeout, "call-timeout", 0, "bound the time of one call of a native backend that is isolated, as 30s")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	for _, c := range commands {

@@ -19,6 +19,7 @@ import (
 const asMain = "SGS_TEST_MAIN"
 
 func TestMain(m *testing.M) {
+	beWorker() // so that native backends are isolated in the tests too
 	if os.Getenv(asMain) != "" {
 		main()
 	}
