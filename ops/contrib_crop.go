@@ -19,39 +19,7 @@ type cropping struct {
 }
 
 func cropAndResize(c *Call) error {
-	in, err := c.needs(4)
-	if err != nil {
-		return err
-	}
-	a, rois := in[0], in[1]
-	images, err := c.IntsAt(2)
-	if err != nil {
-		return err
-	}
-	size, err := c.IntsAt(3)
-	if err != nil {
-		return err
-	}
-	if a.Rank() != 4 || rois.Rank() != 2 || rois.Shape()[1] != 4 || len(images) != rois.Shape()[0] || len(size) != 2 || size[0] < 1 || size[1] < 1 {
-		return c.Errorf("inputs: got %s, regions %s of %d images and size %v, want images of rank 4, 4 numbers and an image for each region, and 2 sizes above 0", a.Summary(), rois.Summary(), len(images), size)
-	}
-	for _, n := range images {
-		if n < 0 || n >= a.Shape()[0] {
-			return c.Errorf("batch_indices: got %d, want 0 to %d", n, a.Shape()[0]-1)
-		}
-	}
-	p := &cropping{channels: a.Shape()[1], h: a.Shape()[2], w: a.Shape()[3], rows: size[0], cols: size[1], outside: float64(c.Float("extrapolation_value"))}
-	switch mode := c.Str("mode"); mode {
-	case "nearest":
-		p.nearest = true
-	case "bilinear":
-	default:
-		return c.Errorf("attribute \"mode\": got %q, want \"bilinear\" or \"nearest\"", mode)
-	}
-	if p.x, err = a.Float64s(); err != nil {
-		return err
-	}
-	regions, err := rois.Float64s()
+	p, images, regions, err := c.cropping()
 	if err != nil {
 		return err
 	}
@@ -66,7 +34,43 @@ func cropAndResize(c *Call) error {
 			p.region(images[r], regions[4*r:4*r+4], out[r*each:(r+1)*each])
 		}
 	})
-	return c.setFloats(0, out, shape, a.DType())
+	return c.setFloats(0, out, shape, c.Array(0).DType())
+}
+
+// cropping reads the inputs: besides the images, which of them each region is
+// of, and the four numbers of each.
+func (c *Call) cropping() (p *cropping, images []int, regions []float64, err error) {
+	in, err := c.needs(4)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	a, rois := in[0], in[1]
+	if images, err = c.IntsAt(2); err != nil {
+		return nil, nil, nil, err
+	}
+	size, err := c.IntsAt(3)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if a.Rank() != 4 || rois.Rank() != 2 || rois.Shape()[1] != 4 || len(images) != rois.Shape()[0] || len(size) != 2 || size[0] < 1 || size[1] < 1 {
+		return nil, nil, nil, c.Errorf("inputs: got %s, regions %s of %d images and size %v, want images of rank 4, 4 numbers and an image for each region, and 2 sizes above 0", a.Summary(), rois.Summary(), len(images), size)
+	}
+	for _, n := range images {
+		if n < 0 || n >= a.Shape()[0] {
+			return nil, nil, nil, c.Errorf("batch_indices: got %d, want 0 to %d", n, a.Shape()[0]-1)
+		}
+	}
+	mode := c.Str("mode")
+	if mode != "nearest" && mode != "bilinear" {
+		return nil, nil, nil, c.Errorf("attribute \"mode\": got %q, want \"bilinear\" or \"nearest\"", mode)
+	}
+	p = &cropping{channels: a.Shape()[1], h: a.Shape()[2], w: a.Shape()[3], rows: size[0], cols: size[1], nearest: mode == "nearest",
+		outside: float64(c.Float("extrapolation_value"))}
+	if p.x, err = a.Float64s(); err != nil {
+		return nil, nil, nil, err
+	}
+	regions, err = rois.Float64s()
+	return p, images, regions, err
 }
 
 // cropPosition is where place i of n lies on an axis of d elements, between from

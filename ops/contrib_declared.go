@@ -38,15 +38,6 @@ func (c *Infer) withLast(d sym.Expr) []sym.Expr {
 	return dims
 }
 
-func inferMatMulBnb4(c *Infer) error {
-	d := sym.Int(int64(c.Int("N")))
-	if c.IntOr("transB", 1) == 0 {
-		d = sym.Int(int64(c.Int("K")))
-	}
-	c.Set(0, TensorFact(c.Fact(0).DType, c.withLast(d)))
-	return nil
-}
-
 // inferPackedAttention infers tokens of all batches in one row each; the width is
 // that of the values.
 func inferPackedAttention(c *Infer) error {
@@ -90,6 +81,28 @@ func inferRelativePositionBias(c *Infer) error {
 	return nil
 }
 
+// inferSearch infers the tokens that a search makes: for each row, as many as the
+// input of returned sequences says, of the maximal length, input 1.
+func inferSearch(returned int) func(*Infer) error {
+	return func(c *Infer) error {
+		scalar := func(i int) sym.Expr {
+			if es := c.ElemsAt(i); len(es) == 1 {
+				return es[0]
+			}
+			return sym.Expr{}
+		}
+		out := TensorFact(array.Int32, nil)
+		if ids := c.Fact(0).Dims; len(ids) > 0 {
+			out.Dims = []sym.Expr{ids[0], scalar(1)}
+			if returned >= 0 {
+				out.Dims = []sym.Expr{ids[0], scalar(returned), scalar(1)}
+			}
+		}
+		c.Set(0, out)
+		return nil
+	}
+}
+
 func inferMulInteger(c *Infer) error {
 	c.Set(0, TensorFact(array.Int32, slices.Clone(broadcastDims(c.Fact(0).Dims, c.Fact(2).Dims))))
 	return nil
@@ -118,7 +131,9 @@ var contribDeclaredOps = []Op{
 	{Domain: contribDomain, Name: "BiasDropout", Since: 1, Infer: inferBiasDropout(array.Bool)},
 	{Domain: contribDomain, Name: "BitmaskDropout", Since: 1, Infer: inferBiasDropout(array.Uint32)},
 	{Domain: contribDomain, Name: "BitmaskBiasDropout", Since: 1, Infer: inferBiasDropout(array.Uint32)},
-	{Domain: contribDomain, Name: "MatMulBnb4", Since: 1, Infer: inferMatMulBnb4},
+	{Domain: contribDomain, Name: "BeamSearch", Since: 1, Infer: inferSearch(4)},
+	{Domain: contribDomain, Name: "GreedySearch", Since: 1, Infer: inferSearch(-1)},
+	{Domain: contribDomain, Name: "Sampling", Since: 1, Infer: inferSearch(-1)},
 	{Domain: contribDomain, Name: "PackedAttention", Since: 1, Infer: inferPackedAttention},
 	{Domain: contribDomain, Name: "PackedMultiHeadAttention", Since: 1, Infer: inferPackedMultiHead},
 	{Domain: contribDomain, Name: "RelativePositionBias", Since: 1, Infer: inferRelativePositionBias},

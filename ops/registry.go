@@ -9,7 +9,7 @@ import (
 // families lists the tables of operators; a new family is a new file and a new
 // line here.
 var families = [][]Op{unaryOps, activationOps, binaryOps, shapeOps, layoutOps, joinOps, sliceOps, padOps, pickOps, gatherOps, scatterOps, castOps, generatorOps, matmulOps, convOps, poolOps, normOps, reduceOps, resizeOps, rnnOps, controlOps, orderOps, sequenceOps, textOps, signalOps, quantizeOps, bitOps, normalizeOps, attentionOps, lossOps, rotaryOps, einsumOps, randomOps, sampleOps, unpoolOps, qconvOps, linearAttentionOps, flexAttentionOps, imageOps, gradientOps, mlFeatureOps, mlLabelOps, mlLinearOps, mlTreeOps, trainingOps,
-	contribActivationOps, contribMatmulOps, contribConvOps, contribMovesOps, contribNormOps, contribQLinearOps, contribQuantizeOps, contribAttentionOps, contribCropOps, contribGatherOps, contribDeclaredOps}
+	contribActivationOps, contribMatmulOps, contribConvOps, contribMovesOps, contribNormOps, contribQLinearOps, contribQuantizeOps, contribAttentionOps, contribCropOps, contribGatherOps, contribBnbOps, contribDeclaredOps}
 
 type opKey struct{ domain, name string }
 

@@ -330,6 +330,14 @@ def blocks():
                 case("MatMulNBits", [arr(2, k, dt=dt), b, scales.reshape(n, count), np.round(rng.uniform(4, 9, n * count), 2).astype(dt)], attrs)
 
 
+def four_bits():
+    for kind in (0, 1):
+        for k, n, size in ((32, 5, 16), (40, 3, 32)):
+            for s in ((3, k), (2, 1, k)):
+                case("MatMulBnb4", [arr(*s), ints(0, 256, n * k // 2, dt=U8), np.abs(arr(-(-n * k // size)))],
+                     {"K": k, "N": n, "block_size": size, "quant_type": kind})
+
+
 def attentions():
     def fused(n, sizes, ins, attrs, outs=1, s=4, b=2, d=6):
         w = arr(d, sum(sizes), scale=.5)
@@ -476,15 +484,13 @@ def declared():
         w, r = q(U8, d, 4, 12)[0], q(U8, d, 3, 12)[0]
         flat = [np.full(d, .02, F32), np.full(d, 7, U8)]
         case("DynamicQuantizeLSTM", [arr(5, 2, 4), w, r, arr(d, 24), None, None, None, None] + flat + flat, {"hidden_size": 3, "direction": way}, 3)
-    for s in ((3, 32), (2, 1, 32)):
-        case("MatMulBnb4", [arr(*s), ints(0, 256, 80, dt=U8), np.abs(arr(10))], {"K": 32, "N": 5, "block_size": 16, "quant_type": 1})
     ids = ints(0, 9, 2, 5, dt=I32)
     tables = [q(U8, 9, 6)[0], q(U8, 7, 6)[0], q(U8, 2, 6)[0], q(U8, 6)[0], q(U8, 6)[0]]
     case("QEmbedLayerNormalization", [ids, ids % 2] + tables + [None] + [scale(.02)] * 5 + [np.array(9, U8)] * 5, outs=2)
     case("MoE", [arr(4, 6), arr(4, 3), arr(3, 8, 6), arr(3, 8), arr(3, 6, 8), arr(3, 6)], {"k": 2, "activation_type": "gelu"})
 
 
-for family in (activations, products, convolutions, moves, norms, quantized, blocks, attentions, heads, rotations, groups, crops, lookups, declared):
+for family in (activations, products, convolutions, moves, norms, quantized, blocks, attentions, heads, rotations, groups, crops, lookups, four_bits, declared):
     family()
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in cases))
