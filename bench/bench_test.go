@@ -23,6 +23,7 @@ import (
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/onnx"
+	"github.com/starlarkgs/starlarkgs/runtime/worker"
 	"github.com/starlarkgs/starlarkgs/surgery"
 )
 
@@ -30,6 +31,7 @@ import (
 var dir string
 
 func TestMain(m *testing.M) {
+	worker.Main(workers)
 	debug.SetGCPercent(300) // as the command does
 	var err error
 	if dir, err = os.MkdirTemp(os.Getenv("SGS_BENCH_DIR"), "sgs-bench-"); err != nil {

@@ -76,6 +76,9 @@ type Options struct {
 	MaxBytes int64
 	// Seed is what random operators without a seed of their own draw from.
 	Seed uint64
+	// Memory, where set, may give the memory of an output; it is aligned and holds
+	// anything. A nil slice means that the session makes its own.
+	Memory func(bytes int) []byte
 }
 
 // All, as the only name of Options.Outputs, asks for every value.

@@ -4,6 +4,7 @@ package onnxruntime
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
@@ -18,6 +19,7 @@ type plan struct {
 	model           *ir.Model
 	inputs, outputs []runtime.Port
 	made            []result
+	memory          func(bytes int) []byte // for outputs; may be nil
 }
 
 // result is one output.
@@ -41,7 +43,7 @@ func portNames(ports []runtime.Port) []string {
 
 // prepare copies the model, whose outputs become those asked for.
 func prepare(m *ir.Model, o runtime.Options) (*plan, error) {
-	p := &plan{model: m.Copy(), inputs: runtime.InputPorts(m.Graph())}
+	p := &plan{model: m.Copy(), inputs: runtime.InputPorts(m.Graph()), memory: o.Memory}
 	// below version 4 ONNX Runtime takes an initializer that is an input too for a
 	// constant, and refuses it as an input
 	p.model.SetIRVersion(max(p.model.IRVersion(), 4))
@@ -63,7 +65,7 @@ func prepare(m *ir.Model, o runtime.Options) (*plan, error) {
 
 // room makes the array of an output, or returns nil when its shape does not
 // follow from the sizes.
-func (r result) room(sizes map[string]int64) *array.Array {
+func (p *plan) room(r result, sizes map[string]int64) *array.Array {
 	shape := make([]int, len(r.dims))
 	for i, e := range r.dims {
 		n, ok := e.Eval(func(name string) (int64, bool) { n, ok := sizes[name]; return n, ok && n >= 0 })
@@ -72,9 +74,35 @@ func (r result) room(sizes map[string]int64) *array.Array {
 		}
 		shape[i] = int(n)
 	}
+	if a := p.given(r.dt, shape); a != nil {
+		return a
+	}
 	a, err := array.Make(r.dt, shape)
 	if err != nil {
 		return nil // the runtime has the words for it
+	}
+	return a
+}
+
+// given returns the array over memory that the caller of the session gives.
+func (p *plan) given(dt array.DType, shape []int) *array.Array {
+	if p.memory == nil {
+		return nil
+	}
+	bits := dt.Bits()
+	for _, n := range shape {
+		if n > 0 && bits > math.MaxInt/2/n {
+			return nil
+		}
+		bits *= n
+	}
+	raw := p.memory((bits + 7) / 8)
+	if raw == nil {
+		return nil
+	}
+	a, err := array.FromBytes(dt, shape, raw)
+	if err != nil {
+		return nil
 	}
 	return a
 }

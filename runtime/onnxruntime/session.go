@@ -135,7 +135,7 @@ func (s *session) room(c *call, inputs map[string]array.Value, outs []*array.Arr
 			if sizes == nil {
 				sizes = symbols(s.plan.inputs, inputs)
 			}
-			outs[i] = r.room(sizes)
+			outs[i] = s.plan.room(r, sizes)
 		}
 		if outs[i] != nil {
 			var err error

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,9 @@ const (
 	inputsFD
 	outputsFD
 )
+
+// gcPercent keeps the collector from running at each call.
+const gcPercent = 300
 
 const beat = 100 * time.Millisecond
 
@@ -58,12 +62,14 @@ type child struct {
 	backend         func(name, setting string) runtime.Backend
 	inputs, outputs *memory
 	session         runtime.Session
+	used, want      int64 // of outputs: in this run so far, and in the last one
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // of the call that is running
 }
 
 func serve(backend func(name, setting string) runtime.Backend) error {
+	debug.SetGCPercent(gcPercent)
 	signal.Ignore(os.Interrupt)                                         // the parent decides what an interrupt ends
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o644) // the kernel takes the worker first
 	for fd := socketFD; fd <= outputsFD; fd++ {
@@ -185,6 +191,7 @@ func (c *child) open(ctx context.Context, r *request, out *reply) error {
 	if err != nil {
 		return err
 	}
+	r.Options.Memory = c.room
 	if c.session, err = b.NewSession(ctx, m, r.Options); err != nil {
 		return err
 	}
@@ -212,6 +219,18 @@ func (c *child) weight(location string, off, n int64) (array.Source, error) {
 	return f.Section(off, n)
 }
 
+// room gives the memory of an output, as far as there is some: it must not move
+// during a run. The next run has what this one wanted.
+func (c *child) room(n int) []byte {
+	at := lined(c.used)
+	c.used = at + int64(n)
+	raw, err := c.outputs.slice(at, int64(n))
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
 func (c *child) run(ctx context.Context, r *request, out *reply) error {
 	if c.session == nil {
 		return errors.New("internal error: no model is open")
@@ -223,11 +242,15 @@ func (c *child) run(ctx context.Context, r *request, out *reply) error {
 			return err
 		}
 	}
+	c.used = 0
+	if err := c.outputs.reserve(c.want); err != nil {
+		return err
+	}
 	results, err := c.session.Run(ctx, inputs)
 	if err != nil {
 		return err
 	}
-	w := &writer{}
+	w := &writer{size: min(c.used, int64(len(c.outputs.data))), in: c.outputs}
 	for _, p := range c.session.Outputs() {
 		v, err := w.value(p.Name, results[p.Name])
 		if err != nil {
@@ -235,6 +258,7 @@ func (c *child) run(ctx context.Context, r *request, out *reply) error {
 		}
 		out.Outputs = append(out.Outputs, v)
 	}
+	c.want = max(c.used, w.size)
 	err = w.copyTo(c.outputs)
 	out.Shared = int64(len(c.outputs.data))
 	return err
@@ -245,7 +269,7 @@ func (c *child) close() error {
 		return nil
 	}
 	err := c.session.Close()
-	c.session = nil
+	c.session, c.want = nil, 0
 	return err
 }
 

@@ -3,8 +3,11 @@ package worker
 import (
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/starlarkgs/starlarkgs/array"
 )
 
 // memory is shared memory that one end writes and the other reads. It grows, and
@@ -70,6 +73,22 @@ func (m *memory) slice(off, n int64) ([]byte, error) {
 		return nil, fmt.Errorf("shared memory: got %d bytes at %d, want them within %d", n, off, len(m.data))
 	}
 	return m.data[off : off+n : off+n], nil
+}
+
+// find returns where the bytes of an array begin, if they lie in the memory.
+func (m *memory) find(a *array.Array) (int64, bool) {
+	if m == nil || len(m.data) == 0 || a.NBytes() == 0 || !a.Loaded() || !a.IsContiguous() {
+		return 0, false
+	}
+	raw, err := a.Bytes()
+	if err != nil {
+		return 0, false
+	}
+	first, at := uintptr(unsafe.Pointer(&m.data[0])), uintptr(unsafe.Pointer(&raw[0]))
+	if at < first || at >= first+uintptr(len(m.data)) {
+		return 0, false
+	}
+	return int64(at - first), true
 }
 
 func (m *memory) unmap() {

@@ -118,12 +118,21 @@ type writer struct {
 	arrays  []*array.Array
 	offsets []int64
 	size    int64
+	in      *memory // arrays that lie in it already stay; may be nil
 }
 
-const lineUp = 64 // what the fastest loads of any processor want
+// lined returns where the next array may begin: at what the fastest loads of any
+// processor want.
+func lined(at int64) int64 {
+	const lineUp = 64
+	return (at + lineUp - 1) / lineUp * lineUp
+}
 
 func (w *writer) place(a *array.Array) int64 {
-	at := (w.size + lineUp - 1) / lineUp * lineUp
+	if at, ok := w.in.find(a); ok {
+		return at
+	}
+	at := lined(w.size)
 	w.arrays, w.offsets = append(w.arrays, a), append(w.offsets, at)
 	w.size = at + a.NBytes()
 	return at
