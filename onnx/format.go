@@ -19,6 +19,7 @@ import (
 	"github.com/starlarkgs/starlarkgs/internal/mmap"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
+	"github.com/starlarkgs/starlarkgs/onnx/internal/syntax"
 )
 
 // format is a text form of a model. A text is read into a message, whose binary
@@ -33,22 +34,17 @@ type format struct {
 var formats = []*format{
 	{".textproto", printTextproto, parseTextproto, func(head []byte) bool { return bytes.HasPrefix(head, []byte("ir_version:")) }},
 	{".json", printJSON, parseJSON, func(head []byte) bool { return bytes.HasPrefix(head, []byte("{")) }},
+	{".onnxtxt", syntax.Print, parseSyntax, syntaxBegins.Match},
 }
 
+// syntaxBegins is how a text of the standard's own syntax begins.
+var syntaxBegins = regexp.MustCompile(`^(#@|<\s*(ir_version|opset_import|producer_name|domain|model_version|doc_string)\s*:)`)
+
 // Extensions lists the file extensions that can be opened and saved.
-var Extensions = []string{".onnx", ".textproto", ".json"}
+var Extensions = []string{".onnx", ".onnxtxt", ".textproto", ".json"}
 
 // notText lists extensions that are never a text form, whatever the content.
 var notText = []string{".onnx", ".ort", ".pb"}
-
-// checkExtension refuses the form of the standard's own syntax, which has no
-// reader yet.
-func checkExtension(path string) error {
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".onnxtxt" {
-		return &FormatError{Path: path, Err: faultf(ErrNotONNX, "got the text form %s, want one of %s", ext, strings.Join(Extensions, ", "))}
-	}
-	return nil
-}
 
 // formatOf returns the text form that the extension of a path names, or nil.
 func formatOf(path string) *format {
@@ -145,7 +141,7 @@ func (f *format) render(e *encoded) error {
 	if err := proto.Unmarshal(want.Bytes(), &p); err != nil {
 		return err
 	}
-	if at := findUnknown("", p.ProtoReflect()); at != "" {
+	if at := findUnknown("", p.ProtoReflect()); at != "" && f.ext != ".onnxtxt" {
 		return fmt.Errorf("%s: got fields that this version of ONNX has not, which %s can't express (save as .onnx)", at, f.ext)
 	}
 	text, err := f.print(&p)
@@ -262,6 +258,15 @@ func fieldNames() []string {
 // extraSpace finds the second space that prototext puts behind a name at random.
 // Strings hold no line breaks, so a name is all that a line can begin with.
 var extraSpace = regexp.MustCompile(`(?m)^( *[a-z_0-9]+:?)  `)
+
+func parseSyntax(text []byte, depth int, into *pb.ModelProto) error {
+	err := syntax.Parse(text, depth, into)
+	var at *syntax.Error
+	if errors.As(err, &at) {
+		return &textError{at.Line, at.Col, at.Text}
+	}
+	return err
+}
 
 func printTextproto(p *pb.ModelProto) ([]byte, error) {
 	text, err := prototext.MarshalOptions{Multiline: true, Indent: "  "}.Marshal(p)

@@ -27,9 +27,6 @@ type OpenOptions struct {
 // Open opens the model in a file, in the binary form or a text form, as its
 // extension says. Weights in the binary form are mapped, not read.
 func Open(path string, o OpenOptions) (*ir.Model, error) {
-	if err := checkExtension(path); err != nil {
-		return nil, err
-	}
 	src, err := openSource(path, o.Limits)
 	if err != nil {
 		return nil, err

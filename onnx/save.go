@@ -81,9 +81,6 @@ const (
 // file that the model was opened from. Nodes that an edit left out of order are
 // sorted first.
 func Save(m *ir.Model, path string, o SaveOptions) (*SaveReport, error) {
-	if err := checkExtension(path); err != nil {
-		return nil, err
-	}
 	if err := checkSave(path, &o); err != nil {
 		return nil, err
 	}
