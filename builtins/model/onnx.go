@@ -9,6 +9,7 @@ import (
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/builtins/core"
 	"github.com/starlarkgs/starlarkgs/onnx"
+	"github.com/starlarkgs/starlarkgs/ops/infer"
 	"github.com/starlarkgs/starlarkgs/starlarkgs/value"
 )
 
@@ -71,14 +72,23 @@ var onnxSave = &builtin.Func{
 func (k *Kit) onnxInfer() *builtin.Func {
 	return &builtin.Func{
 		Name: "onnx.shape_inference.infer_shapes", Doc: "returns a copy of a model on whose tensors the inferred types and shapes are recorded. graph.infer_shapes does so in place.",
-		Params:  []builtin.Param{builtin.Req("model", "graph", "the model, which is not changed")},
+		Params: []builtin.Param{
+			builtin.Req("model", "graph", "the model, which is not changed"),
+			builtin.Opt("check_type", false, "bool", "the types are checked in any case"),
+			builtin.Opt("strict_mode", false, "bool", "make values that stay unknown an error"),
+			builtin.Opt("data_prop", false, "bool", "small integer tensors are followed in any case"),
+		},
 		Returns: "graph", Example: demoModel + "g.outputs[0].shape = None\nassert.eq(onnx.shape_inference.infer_shapes(g).outputs[0].shape, [1])\nassert.eq(g.outputs[0].shape, None)",
 		Fn: func(c *builtin.Call) (starlark.Value, error) {
 			g, ok := c.Value("model").(value.Graph)
 			if !ok {
 				return nil, c.ArgErrorf("model", "got %s, want a graph", c.Value("model").Type())
 			}
-			return k.infer(core.CopyGraph(g).(value.Graph))
+			strict := c.Bool("strict_mode")
+			if err := c.Err(); err != nil {
+				return nil, err
+			}
+			return k.infer(core.CopyGraph(g).(value.Graph), infer.Options{Strict: strict})
 		},
 	}
 }

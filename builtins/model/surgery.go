@@ -195,14 +195,18 @@ func (k *Kit) surgeryMethods() []*builtin.Func {
 			},
 		},
 		{
-			Name: "graph.infer_shapes", Doc: "infers types and shapes, records them on the tensors, and returns the graph. What can't be known stays unknown.",
-			Returns: "graph", Example: smallGraph + "assert.eq(g.infer_shapes().outputs[0].shape, [2])",
+			Name: "graph.infer_shapes", Doc: "infers types and shapes, records them on the tensors, and returns the graph. What can't be known stays unknown: graph.report.unknown says why of each. Symbols that inference makes begin with \"?\".",
+			Params: []builtin.Param{
+				builtin.Opt("strict", false, "bool", "make values that stay unknown an error, and record nothing then"),
+				builtin.Opt("strip_generated", false, "bool", "leave sizes unknown in which symbols stand that inference made"),
+			},
+			Returns: "graph", Example: smallGraph + "assert.eq(g.infer_shapes(strict = True).outputs[0].shape, [2])\nassert.eq(g.report.unknown, {})",
 			Fn: func(c *builtin.Call) (starlark.Value, error) {
-				g := c.Recv.(value.Graph)
+				g, o := c.Recv.(value.Graph), infer.Options{Strict: c.Bool("strict"), Strip: c.Bool("strip_generated")}
 				if err := ready(c, g); err != nil {
 					return nil, err
 				}
-				return k.infer(g)
+				return k.infer(g, o)
 			},
 		},
 		{
@@ -261,15 +265,16 @@ func ready(c *builtin.Call, g value.Graph) error {
 	return c.Err()
 }
 
-func (k *Kit) infer(g value.Graph) (starlark.Value, error) {
+func (k *Kit) infer(g value.Graph, o infer.Options) (starlark.Value, error) {
 	m, err := modelOf(g)
 	if err != nil {
 		return nil, err
 	}
-	return k.done(g, inferReport(infer.Model(m)), nil)
+	r, err := infer.ModelWith(m, o)
+	return k.done(g, inferReport(r, m), err)
 }
 
-func inferReport(r *infer.Report) *Report {
+func inferReport(r *infer.Report, m *ir.Model) *Report {
 	out := &Report{kind: "infer_shapes", ok: len(r.Problems) == 0, fields: starlark.StringDict{}}
 	var problems, conflicts []starlark.Value
 	for _, p := range r.Problems {
@@ -281,6 +286,12 @@ func inferReport(r *infer.Report) *Report {
 		conflicts = append(conflicts, starlark.String(text))
 		out.lines = append(out.lines, []string{"conflict", text})
 	}
+	unknown := starlark.NewDict(0)
+	for _, u := range r.Unknown(m) {
+		_ = unknown.SetKey(starlark.String(u.Value), starlark.String(u.Reason)) // a fresh dict takes any string
+		out.lines = append(out.lines, []string{"unknown", fmt.Sprintf("%q: %s", u.Value, u.Reason)})
+	}
+	out.fields["unknown"] = unknown
 	out.fields["problems"], out.fields["conflicts"] = starlark.NewList(problems), starlark.NewList(conflicts)
 	return out
 }

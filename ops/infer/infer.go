@@ -86,25 +86,47 @@ func (r *Report) Value(t *ir.Tensor) *array.Array {
 	return a
 }
 
+// Options says what of an inference is recorded. The zero value records all.
+type Options struct {
+	// Strip leaves out sizes in which a symbol stands that the engine made.
+	Strip bool
+	// Strict makes values of which something is not known an error, and then
+	// records nothing.
+	Strict bool
+}
+
 // Model infers every value of the model and records the types on its tensors.
 func Model(m *ir.Model) *Report {
+	r, _ := ModelWith(m, Options{}) // only a strict one fails
+	return r
+}
+
+// ModelWith is Model with options.
+func ModelWith(m *ir.Model, o Options) (*Report, error) {
 	e := newEngine(m)
 	e.record = true
 	e.graph(m.Graph(), nil)
-	e.write()
-	return e.report
+	if left := e.report.Unknown(m); o.Strict && len(left) > 0 {
+		return e.report, &UnknownError{left}
+	}
+	e.write(o.Strip)
+	return e.report, nil
 }
 
 // write records what was found on the tensors. It comes last, since a body that
 // runs again and again is inferred in rounds, of which only the last is right.
-func (e *engine) write() {
+func (e *engine) write(strip bool) {
 	for g := range e.model.Graph().All() {
 		for _, n := range g.Nodes() {
 			for _, t := range n.Outputs() {
 				if t == nil {
 					continue
 				}
-				if typ := TypeOf(e.report.facts[t]); typ != nil && !typ.Equal(t.RecordedType()) {
+				f := e.report.facts[t]
+				if strip {
+					f = stripped(f)
+				}
+				if typ := TypeOf(f); typ != nil && !typ.Equal(t.RecordedType()) {
 					t.SetType(typ)
 				}
 			}
@@ -296,6 +318,17 @@ func sharpen(f, recorded ops.Fact) ops.Fact {
 }
 
 // isUsers reports whether no symbol of the expression is a generated one.
+// stripped returns a fact without sizes that generated symbols stand in.
+func stripped(f ops.Fact) ops.Fact {
+	f.Dims = slices.Clone(f.Dims)
+	for i, d := range f.Dims {
+		if !isUsers(d) {
+			f.Dims[i] = sym.Expr{}
+		}
+	}
+	return f
+}
+
 func isUsers(e sym.Expr) bool {
 	for _, s := range e.Symbols() {
 		if len(s) >= len(GeneratedPrefix) && s[:len(GeneratedPrefix)] == GeneratedPrefix {

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/ops"
@@ -52,6 +53,48 @@ func (r *Report) Why(t *ir.Tensor) string {
 		}
 		t = back
 	}
+}
+
+// Unknown is a value of which type or shape is not known, and why.
+type Unknown struct{ Value, Reason string }
+
+// Unknown lists the values of the model's graph, and of the bodies that run, that
+// are not Known, in the order in which they are made.
+func (r *Report) Unknown(m *ir.Model) (out []Unknown) {
+	for g := range m.Graph().All() {
+		if r.Dead(g) {
+			continue
+		}
+		for _, n := range g.Nodes() {
+			for _, t := range n.Outputs() {
+				if t != nil && !r.Known(t) {
+					out = append(out, Unknown{t.Name(), r.Why(t)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// UnknownError tells what a strict inference could not find out.
+type UnknownError struct{ Values []Unknown }
+
+// Error names the first values with their reasons.
+func (e *UnknownError) Error() string {
+	const most = 5
+	var lines []string
+	for i, u := range e.Values {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("and %d more", len(e.Values)-most))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("%q: %s", u.Value, u.Reason))
+	}
+	what := fmt.Sprintf("%d values are", len(e.Values))
+	if len(e.Values) == 1 {
+		what = "a value is"
+	}
+	return what + " not known:\n  " + strings.Join(lines, "\n  ")
 }
 
 // lost returns an input of a node that is not known itself, or nil.
