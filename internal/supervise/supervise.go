@@ -22,6 +22,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -106,13 +107,16 @@ func (c *crash) read(r io.Reader) {
 	}
 }
 
+// collectorFault is a fault on the stack of the Go runtime itself.
+var collectorFault = regexp.MustCompile(`(?m)^SIGSEGV: [^\n]*\n(?:[^\n]*\n)*?goroutine 0 [^\n]*:\nruntime\.`)
+
 // cause finds out what a report tells of; false when it is of something else.
 func (c *crash) cause() (Cause, bool) {
 	text := c.text.String()
 	switch {
 	case strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate") || strings.Contains(text, "pthread_create failed"):
 		return OutOfMemory, true
-	case strings.Contains(text, "unexpected signal during runtime execution") && !strings.Contains(text, "runtime.cgocall"):
+	case (strings.Contains(text, "unexpected signal during runtime execution") || collectorFault.MatchString(text)) && !strings.Contains(text, "runtime.cgocall"):
 		return OutOfMemory, true // where the kernel gives no more pages, Go's collector faults
 	case strings.Contains(text, "stack overflow") || strings.Contains(text, "goroutine stack exceeds"):
 		return StackOverflow, true
