@@ -15,6 +15,7 @@ type journal struct {
 	bytes    int64  // of all marks
 	lastID   uint64
 	atomic   int // calls of Atomic that run
+	floor    int // marks that were there when the innermost of them began
 }
 
 // record is the inverse of one edit: do, or moving the edge use back to old,
@@ -74,12 +75,15 @@ func (m *Model) Recording() bool { return m.journal != nil }
 func (m *Model) BeginEntry(label string) Checkpoint {
 	m.Record(true)
 	m.journal.trim()
+	if m.journal.atomic > 0 {
+		label = "" // what a pass calls edits as a part of the pass
+	}
 	return Checkpoint{m, m.journal.mark(label)}
 }
 
 // Cancel is Rollback to the state before an entry, which leaves the history.
 func (m *Model) Cancel(c Checkpoint) error {
-	if err := m.Rollback(c); err != nil {
+	if err := m.rollbackTo(c); err != nil {
 		return err
 	}
 	m.journal.cut(len(m.journal.marks) - 1)
@@ -94,12 +98,21 @@ func (m *Model) Checkpoint() Checkpoint {
 
 // Rollback takes back every edit made since the checkpoint, which stays valid.
 func (m *Model) Rollback(c Checkpoint) error {
+	if m.journal != nil && m.journal.atomic > 0 {
+		return errRunning
+	}
+	return m.rollbackTo(c)
+}
+
+// rollbackTo goes back to a checkpoint, which must not be older than a call of
+// Atomic that runs.
+func (m *Model) rollbackTo(c Checkpoint) error {
 	if c.model != m || m.journal == nil {
 		return fmt.Errorf("the checkpoint is of another model")
 	}
 	i := m.journal.find(c.id)
 	switch {
-	case m.journal.atomic > 0:
+	case m.journal.atomic > 0 && i < m.journal.floor:
 		return errRunning
 	case i < 0:
 		return fmt.Errorf("the model is older than the checkpoint: a rollback or undo went behind it")
@@ -153,13 +166,17 @@ func (m *Model) Atomic(f func() error) (err error) {
 	j := m.journal
 	to, marks := j.end(), len(j.marks)
 	j.atomic++
+	floor := j.floor
+	j.floor = marks
 	done := false
 	defer func() {
 		j.atomic--
+		j.floor = floor
 		if !done || err != nil {
 			m.rollback(to)
 			j.cut(min(marks, len(j.marks)))
 		}
+		j.join(marks)
 		m.journal = outer
 	}()
 	err = f()
@@ -248,6 +265,16 @@ func (j *journal) cut(n int) {
 		j.bytes -= k.bytes
 	}
 	j.marks = j.marks[:n]
+}
+
+// join makes what follows the first n marks a part of the last of these.
+func (j *journal) join(n int) {
+	var bytes int64
+	for _, k := range j.marks[min(n, len(j.marks)):] {
+		bytes += k.bytes
+	}
+	j.cut(min(n, len(j.marks)))
+	j.weigh(bytes)
 }
 
 func (j *journal) rollback(to uint64) {

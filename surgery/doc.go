@@ -13,6 +13,7 @@
 //	sanitize   infer, fold, simplify and tidy to a fixed point
 //	extract    cuts the part between given tensors out
 //	bisect     finds the smallest model that still fails a check
+//	match      finds the places where a pattern fits, and rewrites them
 //
 // The package knows runtime.Backend as an interface only: whoever calls a pass
 // that evaluates (fold, bisect) hands a backend in.

@@ -95,14 +95,7 @@ func (o operators) build(c *builtin.Call, s *schema.Schema) (starlark.Value, err
 	if err != nil {
 		return nil, err
 	}
-	outs := make(starlark.Tuple, n.NumOutputs())
-	for i := range outs {
-		outs[i] = b.env.Tensor(n.Output(i))
-	}
-	if len(outs) == 1 {
-		return outs[0], nil
-	}
-	return outs, nil
+	return b.results(n), nil
 }
 
 func (b *nodeBuilder) namedInput(i int, name string, v starlark.Value) error {

@@ -5,6 +5,7 @@ package model
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"go.starlark.net/starlark"
@@ -121,12 +122,12 @@ func (k *Kit) Funcs() []*builtin.Func {
 				return d, nil
 			},
 		},
-	}, append(k.surgeryFuncs(), k.searchFuncs()...)...)
+	}, slices.Concat(k.surgeryFuncs(), k.searchFuncs(), k.patternFuncs())...)
 }
 
 // Methods returns the methods of graph.
 func (k *Kit) Methods() []*builtin.Func {
-	return append([]*builtin.Func{saveMethod}, k.surgeryMethods()...)
+	return slices.Concat([]*builtin.Func{saveMethod}, k.surgeryMethods(), k.patternMethods())
 }
 
 func (k *Kit) run(c *builtin.Call) (starlark.Value, error) {
