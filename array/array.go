@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -137,6 +138,36 @@ func AlignedBytes(n int) []byte { return alignedBytes(n) }
 func alignedBytes(n int) []byte {
 	words := make([]complex128, (n+15)/16)
 	return sliceBytes(words)[:n:n]
+}
+
+// MakeUnset is Make for a caller that writes every element: until then a large
+// array holds anything, which spares the time of a second write.
+func MakeUnset(dt DType, shape []int) (*Array, error) {
+	if !dt.Valid() || dt == String || dt.Bits()%8 != 0 { // bits after the last element are 0
+		return Make(dt, shape)
+	}
+	n, err := count(shape)
+	if err != nil {
+		return nil, err
+	}
+	size, err := checkRoom(dt, n)
+	if err != nil {
+		return nil, err
+	}
+	return fresh(dt, shape, &buffer{bytes: unsetBytes(size)}), nil
+}
+
+// unsetBytes returns memory that is not cleared, where it is large: that of a
+// string that is being built is the only such memory that Go gives.
+func unsetBytes(n int) []byte {
+	const large = 32 << 10 // from here on it begins at a page, aligned for every type
+	if n <= large {
+		return alignedBytes(n)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), n)
 }
 
 // New is Make for a type and sizes that are known to be good; it panics otherwise.
@@ -349,7 +380,7 @@ func (a *Array) copied() (*Array, error) {
 	if err := a.Load(); err != nil {
 		return nil, err
 	}
-	c, err := Make(a.dtype, a.shape)
+	c, err := MakeUnset(a.dtype, a.shape)
 	if err != nil {
 		return nil, err
 	}

@@ -390,3 +390,31 @@ func TestSummary(t *testing.T) {
 		}
 	}
 }
+
+// Unset arrays have the size and the alignment of others.
+func TestMakeUnset(t *testing.T) {
+	for _, dt := range DTypes() {
+		for _, shape := range [][]int{{}, {0}, {3}, {1 << 12, 9}, {1 << 16}} {
+			a, err := MakeUnset(dt, shape)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := New(dt, shape...); a.Summary() != want.Summary() || a.NBytes() != want.NBytes() {
+				t.Errorf("got %s of %d bytes, want %s of %d", a.Summary(), a.NBytes(), want.Summary(), want.NBytes())
+			}
+			if dt != String && a.Base()%16 != 0 {
+				t.Errorf("%s begins at %x, want a multiple of 16", a.Summary(), a.Base())
+			}
+			if dt != String && a.Size() > 0 { // the last byte is there
+				raw, err := a.Bytes()
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw[len(raw)-1] = 1
+			}
+		}
+	}
+	if _, err := MakeUnset(Float32, []int{-1}); err == nil {
+		t.Error("got no error for a negative size")
+	}
+}

@@ -77,7 +77,7 @@ func (p *plan) room(r result, sizes map[string]int64) *array.Array {
 	if a := p.given(r.dt, shape); a != nil {
 		return a
 	}
-	a, err := array.Make(r.dt, shape)
+	a, err := array.MakeUnset(r.dt, shape)
 	if err != nil {
 		return nil // the runtime has the words for it
 	}
@@ -86,10 +86,10 @@ func (p *plan) room(r result, sizes map[string]int64) *array.Array {
 
 // given returns the array over memory that the caller of the session gives.
 func (p *plan) given(dt array.DType, shape []int) *array.Array {
-	if p.memory == nil {
+	bits := dt.Bits()
+	if p.memory == nil || bits%8 != 0 { // bits after the last element are 0
 		return nil
 	}
-	bits := dt.Bits()
 	for _, n := range shape {
 		if n > 0 && bits > math.MaxInt/2/n {
 			return nil

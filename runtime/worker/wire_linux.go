@@ -223,10 +223,9 @@ func (v value) readArray(m *memory, private bool) (array.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if private {
-		own := array.AlignedBytes(len(raw))
-		copy(own, raw)
-		raw = own
+	shared, err := array.FromBytes(v.DType, shape, raw)
+	if err != nil || !private {
+		return shared, err
 	}
-	return array.FromBytes(v.DType, shape, raw)
+	return shared.Copy(), nil
 }
