@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -96,6 +97,9 @@ func Save(m *ir.Model, path string, o SaveOptions) (*SaveReport, error) {
 }
 
 func save(m *ir.Model, path string, o SaveOptions, report *SaveReport) error {
+	if err := checkCalls(m, int(defaultLimits.Calls)); err != nil {
+		return err
+	}
 	e, p, err := arrange(m, newPlacer(path, o, report), formatOf(path))
 	if err != nil {
 		return err
@@ -160,6 +164,11 @@ func checkSave(path string, o *SaveOptions) error {
 	}
 	if filepath.Clean(filepath.FromSlash(o.Location)) == filepath.Base(path) {
 		return fmt.Errorf("location: got %q, the model itself, want another file", o.Location)
+	}
+	for _, ext := range Extensions {
+		if strings.EqualFold(filepath.Ext(o.Location), ext) {
+			return fmt.Errorf("location: got %q, the name of a model, want one of a file of weights", o.Location)
+		}
 	}
 	return checkLocation(o.Location)
 }

@@ -418,9 +418,12 @@ func where(c *Call) error {
 func inferBinary(f func(x, y sym.Expr) sym.Expr) func(*Infer) error {
 	return func(c *Infer) error {
 		a, b := c.Fact(0), c.Fact(1)
-		dims := broadcastDims(a.Dims, b.Dims)
-		if c.Opset < 7 {
-			dims = a.Dims
+		dims := a.Dims
+		if c.Opset >= 7 || c.Node.Domain() == contribDomain {
+			var err error
+			if dims, err = meetDims(a.Dims, b.Dims); err != nil {
+				return err
+			}
 		}
 		dt := a.DType
 		if dt == array.Undefined {
@@ -489,7 +492,10 @@ func inferVariadic(f func(x, y sym.Expr) sym.Expr) func(*Infer) error {
 		out := c.Fact(0)
 		elems := c.ElemsAt(0)
 		for i := 1; i < len(c.In); i++ {
-			out.Dims = broadcastDims(out.Dims, c.In[i].Dims)
+			var err error
+			if out.Dims, err = meetDims(out.Dims, c.In[i].Dims); err != nil {
+				return err
+			}
 			if f != nil {
 				elems = zipElems(elems, c.ElemsAt(i), f)
 			}
@@ -505,7 +511,14 @@ func inferVariadic(f func(x, y sym.Expr) sym.Expr) func(*Infer) error {
 
 func inferWhere(c *Infer) error {
 	x := c.Fact(1)
-	out := TensorFact(x.DType, broadcastDims(broadcastDims(c.Fact(0).Dims, x.Dims), c.Fact(2).Dims))
+	dims, err := meetDims(c.Fact(0).Dims, x.Dims)
+	if err == nil {
+		dims, err = meetDims(dims, c.Fact(2).Dims)
+	}
+	if err != nil {
+		return err
+	}
+	out := TensorFact(x.DType, dims)
 	cond, a, b := c.ElemsAt(0), c.ElemsAt(1), c.ElemsAt(2)
 	if cond != nil && a != nil && b != nil && len(a) == len(cond) && (len(b) == len(cond) || len(b) == 1) {
 		out.Elems = make([]sym.Expr, len(cond))

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/starlarkgs/starlarkgs/array"
@@ -26,6 +27,18 @@ func broadcastDims(a, b []sym.Expr) []sym.Expr {
 		out[lead+i] = broadcastDim(a[lead+i], d)
 	}
 	return out
+}
+
+// meetDims is broadcastDims that refuses sizes which can't meet.
+func meetDims(a, b []sym.Expr) ([]sym.Expr, error) {
+	for i := range min(len(a), len(b)) {
+		m, aNum := a[len(a)-1-i].Int()
+		n, bNum := b[len(b)-1-i].Int()
+		if aNum && bNum && m != n && m != 1 && n != 1 {
+			return nil, fmt.Errorf("got shapes %s and %s, which do not broadcast: sizes %d and %d on axis -%d", dimsText(a), dimsText(b), m, n, i+1)
+		}
+	}
+	return broadcastDims(a, b), nil
 }
 
 func broadcastDim(a, b sym.Expr) sym.Expr {

@@ -112,7 +112,10 @@ func inferExpand(c *Infer) error {
 	out := TensorFact(in.DType, nil)
 	switch target := c.ElemsAt(1); {
 	case target != nil && in.Dims != nil:
-		out.Dims = broadcastDims(in.Dims, target)
+		var err error
+		if out.Dims, err = meetDims(in.Dims, target); err != nil {
+			return err
+		}
 	case in.Dims != nil && len(c.Fact(1).Dims) == 1:
 		if n, ok := c.Fact(1).Dims[0].Int(); ok && n <= 64 {
 			out.Dims = make([]sym.Expr, max(int(n), len(in.Dims)))

@@ -144,8 +144,8 @@ func (f *folder) graph(g *ir.Graph) error {
 }
 
 func (f *folder) node(n *ir.Node) error {
-	if f.o.Skip != nil && f.o.Skip(n) {
-		return nil
+	if g := n.Graph(); f.o.Skip != nil && (f.o.Skip(n) || n.Graph() != g) {
+		return nil // the callback may have taken the node away
 	}
 	if len(f.o.Ops) > 0 && !slices.Contains(f.o.Ops, n.Op()) {
 		return nil

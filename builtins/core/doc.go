@@ -8,7 +8,7 @@
 package core
 
 import (
-	"go.starlark.net/starlark"
+	"slices"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
@@ -41,7 +41,6 @@ func reserved(env *value.Env) func(string) bool {
 				return true
 			}
 		}
-		v, err := env.Methods["graph"].Bind(starlark.None, name)
-		return v != nil || err != nil
+		return slices.Contains(env.Methods["graph"].Names(), name)
 	}
 }

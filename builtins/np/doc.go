@@ -95,13 +95,20 @@ func give(a *array.Array, err error) (starlark.Value, error) {
 // checked returns an error when making an array of that type and shape is out
 // of the question for a script: more than 16 GiB.
 func checked(dt array.DType, shape []int) (*array.Array, error) {
+	if err := fits(dt, shape); err != nil {
+		return nil, err
+	}
+	return array.Make(dt, shape)
+}
+
+func fits(dt array.DType, shape []int) error {
 	const most = 16 << 30
 	n := 1.0
 	for _, d := range shape {
 		n *= float64(d)
 	}
 	if n*float64(max(dt.Bits(), 8))/8 > most {
-		return nil, fmt.Errorf("an array of shape %v would take over 16 GiB", shape)
+		return fmt.Errorf("an array of shape %v would take over 16 GiB", shape)
 	}
-	return array.Make(dt, shape)
+	return nil
 }

@@ -44,7 +44,11 @@ var shapers = []*builtin.Func{
 	on("expand_dims", "adds axes of size 1.", `assert.eq(np.expand_dims(np.zeros([2]), 0).shape, [1, 2])`, expandDims, builtin.Req("axis", "int or list", "where they stand in the result")),
 	on("broadcast_to", "repeats axes of size 1 up to a shape.", `assert.eq(np.broadcast_to(np.array([1, 2]), [2, 2]).tolist(), [[1, 2], [1, 2]])`,
 		func(c *builtin.Call, a *array.Array) (*array.Array, error) {
-			b, err := a.BroadcastTo(shapeArg(c, "shape"))
+			shape := shapeArg(c, "shape")
+			b, err := a.BroadcastTo(shape)
+			if err == nil {
+				err = fits(a.DType(), shape)
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -34,6 +35,9 @@ func newSanitize(a *app) *cobra.Command {
 		Short: "Fold constants, simplify and tidy a model",
 		Args:  args("MODEL", 1, 1),
 		RunE: func(cmd *cobra.Command, got []string) error {
+			if err := apart("--report", report, got[0], out); err != nil {
+				return err
+			}
 			m, err := openModel(got[0])
 			if err != nil {
 				return err
@@ -211,4 +215,20 @@ func parseShape(text string) (ir.Shape, error) {
 		}
 	}
 	return shape, nil
+}
+
+// apart refuses to write what a flag names over a model that the command reads or
+// writes.
+func apart(flag, file string, models ...string) error {
+	if file == "" {
+		return nil
+	}
+	info, err := os.Stat(file)
+	for _, m := range models {
+		other, errOther := os.Stat(m)
+		if filepath.Clean(file) == filepath.Clean(m) || err == nil && errOther == nil && os.SameFile(info, other) {
+			return usagef("%s: got %s, the model itself, want another file", flag, file)
+		}
+	}
+	return nil
 }

@@ -52,6 +52,14 @@ func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
 	if err != nil {
 		return err
 	}
+	for flag, file := range map[string]string{"--save-outputs": f.saveOutputs, "--save-inputs": f.saveInputs} {
+		if err := apart(flag, file, path); err != nil {
+			return err
+		}
+	}
+	if f.iterations < 1 || f.warmUp < 0 {
+		return usagef("--iterations %d --warm-up %d: want at least 1 and 0", f.iterations, f.warmUp)
+	}
 	m, err := openModel(path)
 	if err != nil {
 		return err

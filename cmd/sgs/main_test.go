@@ -365,3 +365,36 @@ func opsAre(t *testing.T, path string, want ...string) bool {
 	}
 	return strings.Join(got, ",") == strings.Join(want, ",")
 }
+
+// TestModelsAreNotOverwritten asks that what a command writes beside a model does
+// not take its place.
+func TestModelsAreNotOverwritten(t *testing.T) {
+	t.Chdir(t.TempDir())
+	run := func(args ...string) (int, string) {
+		var out, errs bytes.Buffer
+		status := execute(t.Context(), args, strings.NewReader(""), &out, &errs)
+		return status, errs.String()
+	}
+	if status, text := run("run", "-c", `g = graph(inputs = [variable("x", "float32", [2])]); g.outputs = [g.op.Relu("x")]; g.save("m.onnx")`); status != 0 {
+		t.Fatal(text)
+	}
+	want, err := os.ReadFile("m.onnx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"sanitize", "m.onnx", "-o", "q.onnx", "--report", "m.onnx"},
+		{"sanitize", "m.onnx", "-o", "q.onnx", "--report", "./q.onnx"},
+		{"infer", "m.onnx", "--save-outputs", "m.onnx"},
+		{"infer", "m.onnx", "--save-inputs", "./m.onnx"},
+		{"infer", "m.onnx", "--iterations", "0"},
+		{"infer", "m.onnx", "--warm-up", "-5"},
+	} {
+		if status, text := run(args...); status != exitUsage || !strings.Contains(text, "want") {
+			t.Errorf("%q: got status %d, %s, want %d", args, status, text, exitUsage)
+		}
+	}
+	if got, err := os.ReadFile("m.onnx"); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the model was changed: %v", err)
+	}
+}

@@ -318,6 +318,11 @@ func (s nodeAttrs) set(key string, v starlark.Value) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.n.n.Label(), err)
 	}
+	for _, body := range a.Graphs() {
+		if g := s.n.n.Graph(); g != nil && body.Encloses(g) {
+			return fmt.Errorf("%s: attribute %q: got %s, of which the node is a part: a graph can't hold itself", s.n.n.Label(), key, body.Label())
+		}
+	}
 	s.n.n.SetAttr(a)
 	return nil
 }

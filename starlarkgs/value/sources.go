@@ -220,6 +220,9 @@ func (s graphNodes) set(i int, v starlark.Value) error {
 	if err != nil || s.g.g.Node(i) == n {
 		return err
 	}
+	if err := holdsItself(n, s.g.g); err != nil {
+		return err
+	}
 	old := s.g.g.Node(i)
 	s.g.g.InsertBefore(old, n)
 	s.g.g.RemoveNode(old)
@@ -233,6 +236,9 @@ func (s graphNodes) insert(i int, v starlark.Value) error {
 	if n.Graph() == s.g.g {
 		return fmt.Errorf("%s: %s is in the list already", s.what(), n.Label())
 	}
+	if err := holdsItself(n, s.g.g); err != nil {
+		return err
+	}
 	var mark *ir.Node
 	if i < s.g.g.NumNodes() {
 		mark = s.g.g.Node(i)
@@ -240,6 +246,18 @@ func (s graphNodes) insert(i int, v starlark.Value) error {
 	s.g.g.InsertBefore(mark, n)
 	return nil
 }
+
+// holdsItself refuses to put a node into a graph that is, or lies in, a body of
+// the node.
+func holdsItself(n *ir.Node, g *ir.Graph) error {
+	for _, b := range n.Bodies() {
+		if b.Encloses(g) {
+			return fmt.Errorf("%s: got %s, of which that graph is a part: a graph can't hold itself", g.Label(), n.Label())
+		}
+	}
+	return nil
+}
+
 func (s graphNodes) node(v starlark.Value) (*ir.Node, error) {
 	n, ok := v.(Node)
 	if !ok {
