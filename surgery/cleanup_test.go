@@ -96,34 +96,89 @@ func needed(m *ir.Model) map[*ir.Node]bool {
 // against striking out what nobody reads.
 func TestCleanupIsReachability(t *testing.T) {
 	for seed := range uint64(300) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		m := ir.NewModel("m", ir.Import{Version: 21})
-		randomGraph(rng, m.Graph(), 1+rng.IntN(14), 2)
-		want := needed(m)
-		nodes := map[*ir.Node]bool{}
-		if _, err := Cleanup(m.Graph(), CleanupOptions{}); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+		checkCleanup(t, seed, uint8(seed%14))
+	}
+}
+
+// FuzzCleanup does so for graphs of any seed and size, and sorts them after their
+// nodes were shuffled.
+func FuzzCleanup(f *testing.F) {
+	f.Add(uint64(1), uint8(5))
+	f.Add(uint64(7), uint8(14))
+	f.Fuzz(func(t *testing.T, seed uint64, size uint8) {
+		checkCleanup(t, seed, size%24)
+		checkSort(t, seed, size%24)
+	})
+}
+
+func randomModel(seed uint64, size uint8) *ir.Model {
+	m := ir.NewModel("m", ir.Import{Version: 21})
+	randomGraph(rand.New(rand.NewPCG(seed, 1)), m.Graph(), 1+int(size), 2)
+	return m
+}
+
+func checkCleanup(t *testing.T, seed uint64, size uint8) {
+	t.Helper()
+	m := randomModel(seed, size)
+	want := needed(m)
+	nodes := map[*ir.Node]bool{}
+	if _, err := Cleanup(m.Graph(), CleanupOptions{}); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if err := m.Verify(); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	for _, g := range m.Graphs() {
+		for _, n := range g.Nodes() {
+			nodes[n] = true
 		}
-		if err := m.Verify(); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		for _, g := range m.Graphs() {
-			for _, n := range g.Nodes() {
-				nodes[n] = true
+		for _, w := range g.Initializers() {
+			if w.NumUses() == 0 {
+				t.Errorf("seed %d: initializer %q is left and nobody reads it", seed, w.Name())
 			}
-			for _, w := range g.Initializers() {
-				if w.NumUses() == 0 {
-					t.Errorf("seed %d: initializer %q is left and nobody reads it", seed, w.Name())
+		}
+	}
+	for n, stays := range want {
+		if nodes[n] != stays {
+			t.Errorf("seed %d: %s stays: got %v, want %v", seed, n.Label(), nodes[n], stays)
+		}
+	}
+	if changed, err := Cleanup(m.Graph(), CleanupOptions{}); changed || err != nil {
+		t.Errorf("seed %d: again: got %v, %v, want no change", seed, changed, err)
+	}
+}
+
+// checkSort shuffles the nodes of every graph and sorts them: the same nodes come
+// back, each after what it reads.
+func checkSort(t *testing.T, seed uint64, size uint8) {
+	t.Helper()
+	m := randomModel(seed, size)
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for _, g := range m.Graphs() {
+		nodes := slices.Clone(g.Nodes())
+		rng.Shuffle(len(nodes), func(i, k int) { nodes[i], nodes[k] = nodes[k], nodes[i] })
+		g.Reorder(nodes)
+	}
+	before := m.Graph().NumNodes()
+	if _, err := m.Graph().Sort(true); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	for _, g := range m.Graphs() {
+		for i, n := range g.Nodes() {
+			for _, x := range append(n.Inputs(), n.Captures()...) {
+				if x == nil {
+					continue
+				}
+				if p, _ := x.Producer(); p != nil && p.Graph() == g && g.IndexOf(p) >= i {
+					t.Errorf("seed %d: %s stands before %s, which it reads", seed, n.Label(), p.Label())
 				}
 			}
 		}
-		for n, stays := range want {
-			if nodes[n] != stays {
-				t.Errorf("seed %d: %s stays: got %v, want %v", seed, n.Label(), nodes[n], stays)
-			}
-		}
-		if changed, err := Cleanup(m.Graph(), CleanupOptions{}); changed || err != nil {
-			t.Errorf("seed %d: again: got %v, %v, want no change", seed, changed, err)
-		}
+	}
+	if m.Graph().NumNodes() != before {
+		t.Errorf("seed %d: sorted %d nodes, want the %d that there were", seed, m.Graph().NumNodes(), before)
+	}
+	if changed, err := m.Graph().Sort(true); changed || err != nil {
+		t.Errorf("seed %d: sorted again: got %v, %v, want no change", seed, changed, err)
 	}
 }
