@@ -327,6 +327,11 @@ func (n *Node) Bodies() []*Graph {
 	return gs
 }
 
+// Holds reports whether g is a body of the node, or lies in one.
+func (n *Node) Holds(g *Graph) bool {
+	return slices.ContainsFunc(n.Bodies(), func(b *Graph) bool { return b.Encloses(g) })
+}
+
 // Is reports whether the node is one of the standard's operator op.
 func (n *Node) Is(op string) bool { return n.op == op && IsStandard(n.domain) }
 

@@ -157,13 +157,11 @@ func TestTextErrors(t *testing.T) {
 
 // FuzzTextForms reads any text; what is read is printed and read to the same.
 func FuzzTextForms(f *testing.F) {
-	f.Add("ir_version: 10\ngraph { node { op_type: \"Relu\" output: 'y' } name: \"g\" }", false)
-	f.Add(`{"ir_version": "10", "graph": {"initializer": [{"dims": ["1"], "data_type": 1, "float_data": ["NaN"]}]}}`, true)
-	f.Fuzz(func(t *testing.T, text string, asJSON bool) {
-		form := formats[0]
-		if asJSON {
-			form = formats[1]
-		}
+	f.Add("ir_version: 10\ngraph { node { op_type: \"Relu\" output: 'y' } name: \"g\" }", uint8(0))
+	f.Add(`{"ir_version": "10", "graph": {"initializer": [{"dims": ["1"], "data_type": 1, "float_data": ["NaN"]}]}}`, uint8(1))
+	f.Add("<ir_version: 10> g () => (float[1] w) <\n#@ raw\nfloat[1] w = {nan}> { [n] y = Relu(w) }", uint8(2))
+	f.Fuzz(func(t *testing.T, text string, kind uint8) {
+		form := formats[int(kind)%len(formats)]
 		data, err := form.read(&memory{bytes.NewReader([]byte(text)), []byte(text)}, defaultLimits)
 		if err != nil {
 			return

@@ -547,9 +547,11 @@ func TestS8Calls(t *testing.T) {
 	}
 	_, err := readProto(t, long, Limits{})
 	wantError(t, err, ErrLimit, `"calls"`)
-	if _, err := readProto(t, long, Limits{Calls: 5000}); err != nil {
-		t.Errorf("with the limit raised: %v", err)
+	m, err := readProto(t, long, Limits{Calls: 5000})
+	if err != nil {
+		t.Fatalf("with the limit raised: %v", err)
 	}
+	mustSave(t, m, filepath.Join(t.TempDir(), "m.onnx"), SaveOptions{}) // what opened can be saved
 }
 
 // TestS11Nothing holds that the reader unpacks no archive and knows no network:

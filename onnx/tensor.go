@@ -1,10 +1,8 @@
 package onnx
 
 import (
-	"encoding/binary"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/starlarkgs/starlarkgs/internal/mmap"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
+	"github.com/starlarkgs/starlarkgs/onnx/internal/typed"
 )
 
 // source is where bytes of a file lie.
@@ -192,82 +191,17 @@ func packedLen(dt array.DType, shape []int) int64 {
 	return (int64(n)*int64(dt.Bits()) + 7) / 8
 }
 
-// typedField returns the field of TensorProto that holds elements of a type.
-func typedField(dt array.DType) protowire.Number {
-	switch dt {
-	case array.Float32, array.Complex64:
-		return fieldFloat
-	case array.Float64, array.Complex128:
-		return fieldDouble
-	case array.Int64:
-		return fieldInt64
-	case array.Uint32, array.Uint64:
-		return fieldUint64
-	case array.String:
-		return fieldString
-	}
-	return fieldInt32
-}
-
 // typedBytes packs the elements of the typed fields into the layout of raw_data.
 func typedBytes(t *pb.TensorProto, dt array.DType, shape []int) ([]byte, error) {
 	want := packedLen(dt, shape)
-	var out []byte
-	switch typedField(dt) {
-	case fieldFloat:
-		for _, v := range t.FloatData {
-			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
-		}
-	case fieldDouble:
-		for _, v := range t.DoubleData {
-			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
-		}
-	case fieldInt64:
-		for _, v := range t.Int64Data {
-			out = binary.LittleEndian.AppendUint64(out, uint64(v))
-		}
-	case fieldUint64:
-		for _, v := range t.Uint64Data {
-			out = appendElems(out, dt, []uint64{v})
-		}
-	default:
-		if dt.Bits() == 6 && len(t.Int32Data) != product(shape) {
-			return nil, faultf(ErrInvalid, "the typed data holds %d elements, want %d for %s%v", len(t.Int32Data), product(shape), dt, shape)
-		}
-		for entries := range slices.Chunk(t.Int32Data, atOnce(dt)) {
-			out = appendElems(out, dt, entries)
-		}
+	if dt.Bits() == 6 && len(t.Int32Data) != product(shape) {
+		return nil, faultf(ErrInvalid, "the typed data holds %d elements, want %d for %s%v", len(t.Int32Data), product(shape), dt, shape)
 	}
+	out := typed.Pack(t)
 	if int64(len(out)) != want {
 		return nil, faultf(ErrInvalid, "the typed data holds %d bytes, want %d for %s%v", len(out), want, dt, shape)
 	}
 	return out, nil
-}
-
-// atOnce is the number of entries of int32_data or uint64_data that are packed
-// together: four elements of 6 bits fill three bytes. All else takes whole bytes
-// by itself: for types of 4 and 2 bits an entry is one byte of elements.
-func atOnce(dt array.DType) int {
-	if dt.Bits() == 6 {
-		return 4
-	}
-	return 1
-}
-
-// appendElems appends at most atOnce entries in the layout of raw_data.
-func appendElems[T int32 | uint64](out []byte, dt array.DType, entries []T) []byte {
-	var v uint64
-	for i, e := range entries {
-		v |= uint64(e) << (dt.Bits() * i)
-	}
-	bits := dt.Bits()
-	if bits < 6 {
-		bits = 8
-	}
-	for k := range (bits*len(entries) + 7) / 8 {
-		out = append(out, byte(v>>(8*k)))
-	}
-	return out
 }
 
 // typedPayload is the elements of a packed typed field that lies in the file.
@@ -287,13 +221,13 @@ type typedPayload struct {
 // Len returns the number of bytes that the elements take in the layout of raw_data.
 func (p *typedPayload) Len() int64 { return p.n }
 
-func (p *typedPayload) plain() bool { return p.field == fieldFloat || p.field == fieldDouble }
+func (p *typedPayload) plain() bool { return p.field == typed.Float || p.field == typed.Double }
 
 // check refuses elements that can't be what type and shape say, before memory is
 // taken for them: an element takes a byte of varint at least.
 func (p *typedPayload) check() error {
-	if p.field != typedField(p.dt) {
-		return faultf(ErrInvalid, "the elements of %s lie in field %d, want %d", p.dt, p.field, typedField(p.dt))
+	if p.field != typed.FieldOf(p.dt) {
+		return faultf(ErrInvalid, "the elements of %s lie in field %d, want %d", p.dt, p.field, typed.FieldOf(p.dt))
 	}
 	if p.dt.Bits() == 6 && p.elems != p.src.Len() { // each is a varint of one byte
 		return faultf(ErrInvalid, "the packed elements of %s are %d, want %d", p.dt, p.src.Len(), p.elems)
@@ -379,14 +313,14 @@ func (r *typedReader) read(b []byte) error {
 				return faultf(ErrInvalid, "the packed elements of %s hold %d bytes, want %d", r.p.dt, r.at, r.p.n)
 			}
 			entries := make([]uint64, 0, 4)
-			for len(entries) < atOnce(r.p.dt) && !r.done() {
+			for len(entries) < typed.AtOnce(r.p.dt) && !r.done() {
 				v, err := r.c.varint(r.c.size)
 				if err != nil {
 					return faultf(ErrInvalid, "a varint of the packed elements does not end")
 				}
 				entries = append(entries, v)
 			}
-			r.nLeft = len(appendElems(r.left[:0], r.p.dt, entries))
+			r.nLeft = len(typed.Append(r.left[:0], r.p.dt, entries))
 		}
 		k := copy(b, r.left[:r.nLeft])
 		copy(r.left[:], r.left[k:r.nLeft])

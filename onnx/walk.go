@@ -3,6 +3,7 @@ package onnx
 import (
 	"fmt"
 
+	"github.com/starlarkgs/starlarkgs/onnx/internal/typed"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -44,15 +45,9 @@ func init() {
 	modelMsg.fields = map[protowire.Number]field{7: {"graph", graphMsg}, 20: {"training_info", trainingMsg}, 25: {"functions", functionMsg}}
 }
 
-// The fields of TensorProto that the walk treats apart.
+// The fields of TensorProto that the walk treats apart, those of package typed aside.
 const (
-	fieldFloat  protowire.Number = 4
-	fieldInt32  protowire.Number = 5
-	fieldString protowire.Number = 6
-	fieldInt64  protowire.Number = 7
-	fieldRaw    protowire.Number = 9
-	fieldDouble protowire.Number = 10
-	fieldUint64 protowire.Number = 11
+	fieldRaw protowire.Number = 9
 
 	elidedOffset protowire.Number = 536870904
 	elidedLength protowire.Number = 536870905
@@ -62,7 +57,7 @@ const (
 
 func isPayload(n protowire.Number) bool {
 	switch n {
-	case fieldFloat, fieldInt32, fieldInt64, fieldRaw, fieldDouble, fieldUint64:
+	case typed.Float, typed.Int32, typed.Int64, fieldRaw, typed.Double, typed.Uint64:
 		return true
 	}
 	return false

@@ -116,19 +116,10 @@ func (c *Call) activated(y *array.Array) (err error) {
 // inverse inverts the matrices of the last two axes, by elimination with the
 // largest pivot.
 func inverse(c *Call) error {
-	a, err := c.Need(0)
+	a, x, n, err := c.squares()
 	if err != nil {
 		return err
 	}
-	rank := a.Rank()
-	if rank < 2 || a.Shape()[rank-1] != a.Shape()[rank-2] {
-		return c.Errorf("input 0: got %s, want square matrices", a.Summary())
-	}
-	x, err := a.Float64s()
-	if err != nil {
-		return err
-	}
-	n := a.Shape()[rank-1]
 	out := make([]float64, len(x))
 	for at := 0; at < len(x); at += n * n {
 		invert(x[at:at+n*n], out[at:at+n*n], n)

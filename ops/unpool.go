@@ -191,22 +191,28 @@ func inferMaxUnpool(c *Infer) error {
 	return nil
 }
 
-// det is the determinant of each matrix in the last two axes, by elimination
-// with the largest pivot.
-func det(c *Call) error {
-	a, err := c.Need(0)
-	if err != nil {
-		return err
+// squares returns input 0, whose last two axes hold square matrices, its elements,
+// and the size of a side.
+func (c *Call) squares() (a *array.Array, x []float64, n int, err error) {
+	if a, err = c.Need(0); err != nil {
+		return nil, nil, 0, err
 	}
 	rank := a.Rank()
 	if rank < 2 || a.Shape()[rank-1] != a.Shape()[rank-2] {
-		return c.Errorf("input 0: got %s, want square matrices", a.Summary())
+		return nil, nil, 0, c.Errorf("input 0: got %s, want square matrices", a.Summary())
 	}
-	x, err := a.Float64s()
+	x, err = a.Float64s()
+	return a, x, a.Shape()[rank-1], err
+}
+
+// det is the determinant of each matrix in the last two axes, by elimination
+// with the largest pivot.
+func det(c *Call) error {
+	a, x, n, err := c.squares()
 	if err != nil {
 		return err
 	}
-	n, shape := a.Shape()[rank-1], a.Shape()[:rank-2]
+	shape := a.Shape()[:a.Rank()-2]
 	out := make([]float64, sizeOf(shape))
 	for i := range out {
 		out[i] = determinant(slices.Clone(x[i*n*n:(i+1)*n*n]), n)

@@ -37,10 +37,16 @@ var (
 	printsLine  = regexp.MustCompile(`(?m)^ *print\(.*\)(?:  # prints (.*))?$`)
 )
 
-// TestFromGraphSurgeon runs the blocks of the page as one script, with the lines
-// where they stand, and compares what each print says with the comment behind it.
-func TestFromGraphSurgeon(t *testing.T) {
-	text, err := os.ReadFile("../docs/from-graphsurgeon.md")
+// TestPages runs the blocks of each page as one script, with the lines where they
+// stand, and compares what each print says with the comment behind it.
+func TestPages(t *testing.T) {
+	for page, least := range map[string]int{"from-graphsurgeon.md": 15, "standard-library.md": 5} {
+		t.Run(page, func(t *testing.T) { runPage(t, page, least) })
+	}
+}
+
+func runPage(t *testing.T, page string, least int) {
+	text, err := os.ReadFile("../docs/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,12 +60,12 @@ func TestFromGraphSurgeon(t *testing.T) {
 	for _, m := range printsLine.FindAllStringSubmatch(script.String(), -1) {
 		want.WriteString(m[1] + "\n")
 	}
-	if strings.Count(want.String(), "\n") < 15 {
-		t.Fatalf("the page prints\n%swant 15 lines or more", want.String())
+	if strings.Count(want.String(), "\n") < least {
+		t.Fatalf("the page prints\n%swant %d lines or more", want.String(), least)
 	}
 	t.Chdir(t.TempDir())
 	h, out := newHost(t)
-	if _, err := h.RunSource(context.Background(), "from-graphsurgeon.md", script.String(), nil); err != nil {
+	if _, err := h.RunSource(context.Background(), page, script.String(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); got != want.String() {

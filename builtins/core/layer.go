@@ -97,10 +97,8 @@ func (b *nodeBuilder) build() (*ir.Node, error) {
 			return nil, err
 		}
 	}
-	for _, body := range b.n.Bodies() {
-		if body.Encloses(b.g) {
-			return nil, b.abandon(fmt.Errorf("attrs: got %s for a body, of which the node would be a part: a graph can't hold itself", body.Label()))
-		}
+	if b.n.Holds(b.g) {
+		return nil, b.abandon(fmt.Errorf("attrs: got a body of which the node would be a part: a graph can't hold itself"))
 	}
 	b.n.SetInputs(ins...)
 	if err := b.checkCall(); err != nil {

@@ -86,6 +86,12 @@ func (o operators) build(c *builtin.Call, s *schema.Schema) (starlark.Value, err
 		}
 		b.attrs = append(b.attrs, kv)
 	}
+	return b.finish(c, s)
+}
+
+// finish builds the node with the outputs that the call names, of as many as the
+// schema allows, and returns them.
+func (b *nodeBuilder) finish(c *builtin.Call, s *schema.Schema) (starlark.Value, error) {
 	outputs, err := outputNames(c, s, b)
 	if err != nil {
 		return nil, err

@@ -57,16 +57,7 @@ func (o rebuilders) buildForeign(c *builtin.Call, op string) (starlark.Value, er
 	}
 	b := &nodeBuilder{thread: c.Thread, env: c.Env(), g: o.g.IR(), op: op, domain: c.Str("domain"), name: c.Str("name"), check: true,
 		inputs: append([]starlark.Value(nil), c.Rest...), attrs: c.Kw}
-	outputs, err := outputNames(c, &schema.Schema{Name: op, MinOutputs: 1, MaxOutputs: 1 << 16}, b)
-	if err != nil {
-		return nil, err
-	}
-	b.outputs = outputs
-	n, err := b.build()
-	if err != nil {
-		return nil, err
-	}
-	return b.results(n), nil
+	return b.finish(c, &schema.Schema{Name: op, MinOutputs: 1, MaxOutputs: 1 << 16})
 }
 
 // results returns the one output of a node, or the tuple of several.

@@ -116,22 +116,9 @@ func (k *Kit) patternFuncs() []*builtin.Func {
 				return k.match(c, g)
 			},
 		},
-		{
-			Name: "rewrite", Doc: "returns a copy in which the matches of a pattern are replaced: see graph.rewrite.",
-			Params: append([]builtin.Param{model, patternParam}, rewriteParams...), Returns: "graph",
-			Example: patternSetup + "h = rewrite(g, lambda op, x: op.Mul(x, 2.0), lambda op, x: op.Add(x, x))\nassert.eq(([n.op for n in h.nodes], len(g.find(op = \"Mul\"))), ([\"Add\", \"Add\", \"Relu\"], 1))",
-			Fn: func(c *builtin.Call) (starlark.Value, error) {
-				g, err := asGraph(c, "g")
-				if err != nil {
-					return nil, err
-				}
-				m, err := modelOf(g)
-				if err != nil {
-					return nil, err
-				}
-				return k.rewrite(c, c.Env().Graph(m.Copy().Graph()).(value.Graph))
-			},
-		},
+		onCopy("rewrite", "returns a copy in which the matches of a pattern are replaced: see graph.rewrite.",
+			patternSetup+"h = rewrite(g, lambda op, x: op.Mul(x, 2.0), lambda op, x: op.Add(x, x))\nassert.eq(([n.op for n in h.nodes], len(g.find(op = \"Mul\"))), ([\"Add\", \"Add\", \"Relu\"], 1))",
+			k.rewrite, append([]builtin.Param{patternParam}, rewriteParams...)),
 	}
 }
 

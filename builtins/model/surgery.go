@@ -232,23 +232,25 @@ func (k *Kit) surgeryMethods() []*builtin.Func {
 	}
 }
 
+// onCopy makes the function that does to a copy of a model what f does in place.
+func onCopy(name, doc, example string, f func(*builtin.Call, value.Graph) (starlark.Value, error), params []builtin.Param) *builtin.Func {
+	return &builtin.Func{Name: name, Doc: doc, Returns: "graph", Example: example,
+		Params: append([]builtin.Param{builtin.Req("g", "graph or path", "the model, which is not changed")}, params...),
+		Fn: func(c *builtin.Call) (starlark.Value, error) {
+			g, err := asGraph(c, "g")
+			if err != nil {
+				return nil, err
+			}
+			m, err := modelOf(g)
+			if err != nil {
+				return nil, err
+			}
+			return f(c, c.Env().Graph(m.Copy().Graph()).(value.Graph))
+		}}
+}
+
 // surgeryFuncs are the functions that work on a copy.
 func (k *Kit) surgeryFuncs() []*builtin.Func {
-	onCopy := func(name, doc, example string, f func(*builtin.Call, value.Graph) (starlark.Value, error), params []builtin.Param) *builtin.Func {
-		return &builtin.Func{Name: name, Doc: doc, Returns: "graph", Example: example,
-			Params: append([]builtin.Param{builtin.Req("g", "graph or path", "the model, which is not changed")}, params...),
-			Fn: func(c *builtin.Call) (starlark.Value, error) {
-				g, err := asGraph(c, "g")
-				if err != nil {
-					return nil, err
-				}
-				m, err := modelOf(g)
-				if err != nil {
-					return nil, err
-				}
-				return f(c, c.Env().Graph(m.Copy().Graph()).(value.Graph))
-			}}
-	}
 	return []*builtin.Func{
 		onCopy("fold", "returns a copy in which what is constant is computed.", smallGraph+"assert.eq(len(fold(g).cleanup().nodes), 2)", k.fold, foldParams),
 		onCopy("simplify", "returns a copy that is rewritten by rules.", smallGraph+"assert.eq(type(simplify(g)), \"graph\")", k.simplify,

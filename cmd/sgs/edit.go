@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/atomicfile"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/ops/infer"
 	"github.com/starlarkgs/starlarkgs/runtime/reference"
@@ -59,7 +60,7 @@ func newSanitize(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := os.WriteFile(report, append(data, '\n'), 0o644); err != nil {
+				if err := atomicfile.Replace(report, append(data, '\n')); err != nil {
 					return err
 				}
 			}

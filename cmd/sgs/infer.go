@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -52,10 +53,8 @@ func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
 	if err != nil {
 		return err
 	}
-	for flag, file := range map[string]string{"--save-outputs": f.saveOutputs, "--save-inputs": f.saveInputs} {
-		if err := apart(flag, file, path); err != nil {
-			return err
-		}
+	if err := cmp.Or(apart("--save-outputs", f.saveOutputs, path), apart("--save-inputs", f.saveInputs, path)); err != nil {
+		return err
 	}
 	if f.iterations < 1 || f.warmUp < 0 {
 		return usagef("--iterations %d --warm-up %d: want at least 1 and 0", f.iterations, f.warmUp)

@@ -107,7 +107,10 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(a.watched(cmd.Context())) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		cmd.SetContext(a.watched(cmd.Context()))
+		return checkTimes(cmd)
+	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &statusError{exitUsage, err} })
@@ -187,4 +190,14 @@ func args(want string, atLeast, atMost int) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// checkTimes refuses times below 0; 0 is no bound.
+func checkTimes(cmd *cobra.Command) error {
+	for _, name := range []string{"timeout", "call-timeout"} {
+		if d, err := cmd.Flags().GetDuration(name); err == nil && d < 0 {
+			return usagef("--%s: got %s, want 0 or more", name, d)
+		}
+	}
+	return nil
 }

@@ -389,6 +389,8 @@ func TestModelsAreNotOverwritten(t *testing.T) {
 		{"infer", "m.onnx", "--save-inputs", "./m.onnx"},
 		{"infer", "m.onnx", "--iterations", "0"},
 		{"infer", "m.onnx", "--warm-up", "-5"},
+		{"infer", "m.onnx", "--call-timeout", "-1s"},
+		{"run", "--timeout", "-1s", "-c", "x = 1"},
 	} {
 		if status, text := run(args...); status != exitUsage || !strings.Contains(text, "want") {
 			t.Errorf("%q: got status %d, %s, want %d", args, status, text, exitUsage)

@@ -182,7 +182,7 @@ func TestVerifyFetches(t *testing.T) {
 
 func TestIsLocal(t *testing.T) {
 	for url, want := range map[string]bool{
-		"../repo": true, "repo.git": true, "/srv/repo": true, "file:///srv/repo": true, "./a:b": true,
+		"../repo": true, "repo.git": true, "/a/repo": true, "file:///a/repo": true, "./a:b": true,
 		"https://example.com/x.git": false, "git@example.com:x.git": false, "host:path": false, "ssh://h/x": false,
 	} {
 		if got := IsLocal(url); got != want {

@@ -33,7 +33,9 @@ func FromText(s string) Expr {
 	if err != nil {
 		e = Symbol(s)
 	}
-	readTexts.put(s, e)
+	if len(s) <= maxText {
+		readTexts.put(s, e)
+	}
 	return e
 }
 

@@ -250,10 +250,8 @@ func (s graphNodes) insert(i int, v starlark.Value) error {
 // holdsItself refuses to put a node into a graph that is, or lies in, a body of
 // the node.
 func holdsItself(n *ir.Node, g *ir.Graph) error {
-	for _, b := range n.Bodies() {
-		if b.Encloses(g) {
-			return fmt.Errorf("%s: got %s, of which that graph is a part: a graph can't hold itself", g.Label(), n.Label())
-		}
+	if n.Holds(g) {
+		return fmt.Errorf("%s: got %s, of which that graph is a part: a graph can't hold itself", g.Label(), n.Label())
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
+	"github.com/starlarkgs/starlarkgs/onnx/internal/typed"
 )
 
 // Parse reads a model. Elements that are nested deeper than depth, and all else
@@ -171,9 +173,12 @@ func (p *parser) header(keys map[string]func()) {
 func (p *parser) imports() (out []*pb.OperatorSetIdProto) {
 	p.match('[')
 	p.list(']', func() {
-		domain := p.optional("a domain in quotes")
+		said := p.taken()
+		im := &pb.OperatorSetIdProto{Domain: p.optional("a domain in quotes")}
 		p.match(':')
-		out = append(out, &pb.OperatorSetIdProto{Domain: domain, Version: proto.Int64(p.int64("a version"))})
+		im.Version = proto.Int64(p.int64("a version"))
+		p.apply(said, im)
+		out = append(out, im)
 	})
 	return out
 }
@@ -225,10 +230,18 @@ func (p *parser) value(g *pb.GraphProto, kept bool) *pb.ValueInfoProto {
 	v := &pb.ValueInfoProto{}
 	p.space()
 	at := p.pos
-	if isTypeWord(p.peek()) {
+	word := p.peek()
+	if isTypeWord(word) {
 		v.Type = p.typ()
 	}
 	v.Name = proto.String(p.name("the name of a value"))
+	switch c := p.next(); {
+	case v.Type == nil && word != "" && (c == '[' || c == '"' || isIDByte(c)): // the word should have been a type
+		p.pos = at
+		p.fail(at, "got %s, want a type%s", p.found(), hint(word, typeNames()))
+	case c == 0:
+		p.want(`",", "=" or the end of the list`)
+	}
 	if g == nil || !p.matches('=') {
 		p.apply(said, v)
 		return v
@@ -272,16 +285,16 @@ func (p *parser) elements(at int, typ *pb.TypeProto, t *pb.TensorProto) {
 }
 
 func (p *parser) element(t *pb.TensorProto) {
-	switch fieldOf(t.GetDataType()) {
-	case floatField:
+	switch typed.FieldOf(array.DType(t.GetDataType())) {
+	case typed.Float:
 		t.FloatData = append(t.FloatData, narrow(p.float(32)))
-	case doubleField:
+	case typed.Double:
 		t.DoubleData = append(t.DoubleData, wide(p.float(64)))
-	case int64Field:
+	case typed.Int64:
 		t.Int64Data = append(t.Int64Data, p.int64("an integer of 64 bits"))
-	case uint64Field:
+	case typed.Uint64:
 		t.Uint64Data = append(t.Uint64Data, p.uint64())
-	case stringField:
+	case typed.String:
 		t.StringData = append(t.StringData, []byte(p.str("a string")))
 	default:
 		p.space()

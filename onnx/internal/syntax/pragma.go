@@ -11,7 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
+	"github.com/starlarkgs/starlarkgs/onnx/internal/typed"
 )
 
 // apply changes an element as its #@ comments say.
@@ -35,7 +37,7 @@ func (p *parser) applyOne(s pragma, m proto.Message) {
 				p.fail(s.pos, "got raw before an element that is no tensor")
 				return
 			}
-			raw := rawOf(t)
+			raw := typed.Pack(t)
 			t.RawData, t.FloatData, t.DoubleData, t.Int32Data, t.Int64Data, t.Uint64Data = raw, nil, nil, nil, nil, nil
 		case strings.HasPrefix(word, "-"):
 			f := r.Descriptor().Fields().ByName(protoreflect.Name(word[1:]))
@@ -93,10 +95,10 @@ func reason(err error) string { return libraryText.ReplaceAllString(err.Error(),
 // nested are the fields whose elements have #@ comments of their own, by the
 // names of messages.
 var nested = map[protoreflect.Name][]protoreflect.Name{
-	"ModelProto":     {"graph", "functions"},
+	"ModelProto":     {"graph", "functions", "opset_import"},
 	"GraphProto":     {"node", "initializer", "input", "output", "value_info"},
 	"NodeProto":      {"attribute"},
-	"FunctionProto":  {"node", "attribute_proto", "value_info"},
+	"FunctionProto":  {"node", "attribute_proto", "value_info", "opset_import"},
 	"AttributeProto": {"g", "graphs", "t", "tensors"},
 }
 
@@ -117,7 +119,7 @@ func (d *differ) element(got, want protoreflect.Message) {
 	var words []string
 	if t, ok := want.Interface().(*pb.TensorProto); ok {
 		read := got.Interface().(*pb.TensorProto)
-		if t.RawData != nil && read.RawData == nil && t.GetDataType() != typeString && bytes.Equal(rawOf(read), t.RawData) {
+		if t.RawData != nil && read.RawData == nil && array.DType(t.GetDataType()) != array.String && bytes.Equal(typed.Pack(read), t.RawData) {
 			words = append(words, "raw")
 			read.RawData, read.FloatData, read.DoubleData, read.Int32Data, read.Int64Data, read.Uint64Data = t.RawData, nil, nil, nil, nil, nil
 		}

@@ -9,7 +9,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
+	"github.com/starlarkgs/starlarkgs/onnx/internal/typed"
 )
 
 // maxNesting is deeper than any model that can be opened.
@@ -79,28 +81,37 @@ func (p *printer) model(m *pb.ModelProto) {
 	if text := p.said[m]; text != "" {
 		p.write("#@ ", text, "\n")
 	}
-	var lines []string
-	add := func(key, value string) { lines = append(lines, "   "+key+": "+value) }
-	text := func(key string, v *string) {
+	p.write("<")
+	sep := "\n   "
+	key := func(name string) {
+		p.write(sep, name, ": ")
+		sep = ",\n   "
+	}
+	text := func(name string, v *string) {
 		if v != nil {
-			add(key, quote(*v))
+			key(name)
+			p.write(quote(*v))
 		}
 	}
 	if m.IrVersion != nil {
-		add("ir_version", intText(*m.IrVersion))
+		key("ir_version")
+		p.write(intText(*m.IrVersion))
 	}
-	add("opset_import", importText(m.OpsetImport))
+	key("opset_import")
+	p.imports(m.OpsetImport)
 	text("producer_name", m.ProducerName)
 	text("producer_version", m.ProducerVersion)
 	text("domain", m.Domain)
 	if m.ModelVersion != nil {
-		add("model_version", intText(*m.ModelVersion))
+		key("model_version")
+		p.write(intText(*m.ModelVersion))
 	}
 	text("doc_string", m.DocString)
 	if len(m.MetadataProps) > 0 {
-		add("metadata_props", pairsText(m.MetadataProps))
+		key("metadata_props")
+		p.write(pairsText(m.MetadataProps))
 	}
-	p.write("<\n", strings.Join(lines, ",\n"), "\n>\n")
+	p.write("\n>\n")
 	p.graph(m.Graph)
 	for _, f := range m.Functions {
 		p.function(f)
@@ -108,12 +119,11 @@ func (p *printer) model(m *pb.ModelProto) {
 	p.write("\n")
 }
 
-func importText(ims []*pb.OperatorSetIdProto) string {
-	parts := make([]string, len(ims))
-	for i, im := range ims {
-		parts[i] = quote(im.GetDomain()) + " : " + intText(im.GetVersion())
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
+func (p *printer) imports(ims []*pb.OperatorSetIdProto) {
+	each(p, "[", "]", ims, func(im *pb.OperatorSetIdProto) {
+		p.about(im)
+		p.write(quote(im.GetDomain()), " : ", intText(im.GetVersion()))
+	})
 }
 
 func pairsText(kvs []*pb.StringStringEntryProto) string {
@@ -195,19 +205,19 @@ func (p *printer) elements(t *pb.TensorProto) {
 		return
 	}
 	if t.RawData != nil {
-		t = typedOf(t)
+		t = typed.Unpack(t)
 	}
 	p.write("{")
-	switch fieldOf(t.GetDataType()) {
-	case floatField:
+	switch typed.FieldOf(array.DType(t.GetDataType())) {
+	case typed.Float:
 		p.write(join(t.FloatData, ", ", func(v float32) string { return floatText(float64(v), 32) }))
-	case doubleField:
+	case typed.Double:
 		p.write(join(t.DoubleData, ", ", func(v float64) string { return floatText(v, 64) }))
-	case int64Field:
+	case typed.Int64:
 		p.write(join(t.Int64Data, ", ", intText))
-	case uint64Field:
+	case typed.Uint64:
 		p.write(join(t.Uint64Data, ", ", func(v uint64) string { return strconv.FormatUint(v, 10) }))
-	case stringField:
+	case typed.String:
 		p.write(join(t.StringData, ", ", func(v []byte) string { return quote(string(v)) }))
 	default:
 		p.write(join(t.Int32Data, ", ", func(v int32) string { return intText(int64(v)) }))
@@ -431,7 +441,9 @@ func (p *printer) function(f *pb.FunctionProto) {
 	if f.DocString != nil {
 		p.write("   doc_string: ", quote(*f.DocString), ",\n")
 	}
-	p.write("   opset_import: ", importText(f.OpsetImport), "\n>\n", ident(f.GetName()), " ")
+	p.write("   opset_import: ")
+	p.imports(f.OpsetImport)
+	p.write("\n>\n", ident(f.GetName()), " ")
 	attrs := f.AttributeProto
 	for _, a := range attrs {
 		if !printable(a) {

@@ -82,7 +82,10 @@ func dropEmpty(m protoreflect.Message) {
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", `1:1: got the end of the text, want the name of a graph`},
-		{"g (flaot x) => () {}", `1:10: got "x", want ")"`},
+		{"g (flaot x) => () {}", `1:4: got "flaot", want a type (did you mean "float"?)`},
+		{"g (float x, flaot[N] y) => () {}", `1:13: got "flaot", want a type (did you mean "float"?)`},
+		{"g () => () <\n#@ raw\nfloat[1] w", `3:11: got the end of the text, want ",", "=" or the end of the list`},
+		{"g (y z) => () {}", `1:4: got "y", want a type`},
 		{"g (seq(flaot) x) => () {}", `1:8: got "flaot", want a type (did you mean "float"?)`},
 		{"<ir_versoin: 3> g () => () {}", `1:2: got "ir_versoin", want one of doc_string, domain, ir_version, metadata_props, model_version, opset_import, producer_name, producer_version (did you mean "ir_version"?)`},
 		{"<ir_version: x> g () => () {}", `1:14: got "x", want a number`},

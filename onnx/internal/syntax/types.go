@@ -6,14 +6,19 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/onnx/internal/pb"
 )
 
-// elemNames are the words for element types, by their numbers in
-// TensorProto.DataType.
-var elemNames = []string{1: "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool", "float16", "double", "uint32",
-	"uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4",
-	"float4e2m1", "float8e8m0", "uint2", "int2", "float6e2m3", "float6e3m2"}
+// elemNames are the words for element types, by their numbers: the standard's
+// names in small letters.
+var elemNames = func() []string {
+	names := []string{""}
+	for _, dt := range array.DTypes() {
+		names = append(names, strings.ToLower(dt.ONNXName()))
+	}
+	return names
+}()
 
 // typeWords begin the other types.
 var typeWords = []string{"seq", "map", "optional", "sparse_tensor", "opaque"}
@@ -41,6 +46,8 @@ func nameOf(table []string, n int32) string {
 
 func isTypeWord(w string) bool { return numberOf(elemNames, w) > 0 || slices.Contains(typeWords, w) }
 
+func typeNames() []string { return append(slices.Clone(elemNames[1:]), typeWords...) }
+
 // typ reads a type.
 func (p *parser) typ() *pb.TypeProto {
 	defer p.deeper()()
@@ -53,8 +60,7 @@ func (p *parser) typ() *pb.TypeProto {
 	if !slices.Contains(typeWords, word) {
 		p.pos = at
 		p.space()
-		names := append(slices.Clone(elemNames[1:]), typeWords...)
-		p.fail(p.pos, "got %s, want a type%s", p.found(), hint(word, names))
+		p.fail(p.pos, "got %s, want a type%s", p.found(), hint(word, typeNames()))
 		return t
 	}
 	p.match('(')
