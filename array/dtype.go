@@ -182,19 +182,27 @@ func ParseDType(s string) (DType, error) {
 		if n > 0 && n < len(dtypes) {
 			return DType(n), nil
 		}
-		return 0, fmt.Errorf("dtype: got the number %d, want 1 to %d", n, len(dtypes)-1)
+		return 0, fmt.Errorf("got the number %d, want 1 to %d", n, len(dtypes)-1)
 	}
-	names := make([]string, 0, 2*len(dtypes)) // for the hint
 	for d := Float32; int(d) < len(dtypes); d++ {
 		if strings.EqualFold(s, dtypes[d].name) || strings.EqualFold(s, dtypes[d].onnx) {
 			return d, nil
 		}
+	}
+	return 0, fmt.Errorf("got %q, want the name of an element type such as \"float32\"%s", s, spell.Hint(s, DTypeNames()))
+}
+
+// DTypeNames returns the names that ParseDType takes, each spelling once, for
+// hints.
+func DTypeNames() []string {
+	names := make([]string, 0, 2*len(dtypes))
+	for d := Float32; int(d) < len(dtypes); d++ {
 		names = append(names, dtypes[d].name)
 		if !sameLetters(dtypes[d].onnx, dtypes[d].name) {
 			names = append(names, dtypes[d].onnx)
 		}
 	}
-	return 0, fmt.Errorf("dtype: got %q, want the name of an element type such as \"float32\"%s", s, spell.Hint(s, names))
+	return names
 }
 
 // sameLetters reports whether two names differ in case and underscores only, as

@@ -55,12 +55,12 @@ func TestParseDType(t *testing.T) {
 	}{
 		{"FLOAT", Float32, ""}, {"double", Float64, ""}, {"Float8_E4M3FN", Float8E4M3FN, ""}, {"FLOAT8E8M0", Float8E8M0, ""},
 		{"float4_e2m1fn", Float4E2M1, ""}, {"7", Int64, ""}, {"26", Int2, ""}, {"28", Float6E3M2, ""},
-		{"0", 0, `dtype: got the number 0, want 1 to 28`},
-		{"29", 0, `dtype: got the number 29, want 1 to 28`},
-		{"flaot32", 0, `dtype: got "flaot32", want the name of an element type such as "float32" (did you mean "float32"?)`},
-		{"DUOBLE", 0, `dtype: got "DUOBLE", want the name of an element type such as "float32" (did you mean "DOUBLE"?)`},
-		{"undefined", 0, `dtype: got "undefined", want the name of an element type such as "float32"`},
-		{"", 0, `dtype: got "", want the name of an element type such as "float32"`},
+		{"0", 0, `got the number 0, want 1 to 28`},
+		{"29", 0, `got the number 29, want 1 to 28`},
+		{"flaot32", 0, `got "flaot32", want the name of an element type such as "float32" (did you mean "float32"?)`},
+		{"DUOBLE", 0, `got "DUOBLE", want the name of an element type such as "float32" (did you mean "DOUBLE"?)`},
+		{"undefined", 0, `got "undefined", want the name of an element type such as "float32"`},
+		{"", 0, `got "", want the name of an element type such as "float32"`},
 	} {
 		got, err := ParseDType(tc.in)
 		if got != tc.want || errText(err) != tc.err {

@@ -28,7 +28,13 @@ type Options struct {
 	History string
 	// Banner is printed at the start.
 	Banner string
+	// Piped says that no one types: nothing but the results is printed.
+	Piped bool
 }
+
+// ErrFailed says that a statement of piped input failed; the error itself has been
+// printed.
+var ErrFailed = errors.New("a statement failed")
 
 const (
 	prompt     = ">>> "
@@ -36,8 +42,9 @@ const (
 	fileName   = "<prompt>"
 )
 
-// Run reads and evaluates statements until the end of the input. It returns an
-// error only where the terminal can't be used.
+// Run reads and evaluates statements until the end of the input. A statement that
+// fails does not end it. It returns an error where the terminal can't be used, and
+// ErrFailed where one of those piped in failed.
 func Run(ctx context.Context, h *starlarkgs.Host, o Options) error {
 	rl, err := readline.NewEx(&readline.Config{
 		Prompt: prompt, Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
@@ -53,18 +60,21 @@ func Run(ctx context.Context, h *starlarkgs.Host, o Options) error {
 		// an entry that can't be kept is only one that can't be recalled
 		_ = rl.SaveHistory(text)
 	}
-	if o.Banner != "" {
+	if o.Banner != "" && !o.Piped {
 		fmt.Fprintln(o.Stdout, o.Banner)
 	}
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
+	var failed error // of those piped in
 	for {
 		text, err := readStatement(rl)
 		switch {
 		case errors.Is(err, io.EOF):
-			fmt.Fprintln(o.Stdout)
-			return nil
+			if !o.Piped {
+				fmt.Fprintln(o.Stdout)
+			}
+			return failed
 		case errors.Is(err, readline.ErrInterrupt):
 			continue
 		case err != nil:
@@ -75,9 +85,11 @@ func Run(ctx context.Context, h *starlarkgs.Host, o Options) error {
 		_ = rl.SaveHistory(text)
 		hist.add(text)
 		if word := strings.TrimSpace(text); word == "exit" || word == "quit" || word == "exit()" || word == "quit()" {
-			return nil
+			return failed
 		}
-		evaluate(ctx, h, text, interrupts, o)
+		if !evaluate(ctx, h, text, interrupts, o) && o.Piped {
+			failed = ErrFailed
+		}
 	}
 }
 
@@ -102,8 +114,9 @@ func readStatement(rl *readline.Instance) (string, error) {
 	}
 }
 
-// evaluate runs one statement; an interrupt stops it, and it alone.
-func evaluate(ctx context.Context, h *starlarkgs.Host, text string, interrupts chan os.Signal, o Options) {
+// evaluate runs one statement and reports whether it went well; an interrupt stops
+// it, and it alone.
+func evaluate(ctx context.Context, h *starlarkgs.Host, text string, interrupts chan os.Signal, o Options) bool {
 	for len(interrupts) > 0 {
 		<-interrupts // one that came at the prompt is not meant for this
 	}
@@ -121,9 +134,10 @@ func evaluate(ctx context.Context, h *starlarkgs.Host, text string, interrupts c
 	v, err := h.Chunk(ctx, fileName, text)
 	if err != nil {
 		fmt.Fprintln(o.Stderr, err)
-		return
+		return false
 	}
 	h.Show(v)
+	return true
 }
 
 // width is the terminal's, or 80 where it tells none.

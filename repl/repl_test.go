@@ -116,6 +116,31 @@ func (p *terminal) enter(line, want string) {
 	p.waitFor(want)
 }
 
+// TestPiped runs statements that no one types: results alone are printed, a failure
+// does not end them, and it is told at the end.
+func TestPiped(t *testing.T) {
+	for _, tt := range []struct {
+		in, out string
+		want    error
+	}{
+		{"x = 20\nx * 2\n", "40\n", nil},
+		{"1 // 0\n1 + 1\n", "2\n", repl.ErrFailed},
+		{"1 // 0\nexit\n1 + 1\n", "", repl.ErrFailed},
+		{"def f():\n    return 7\n\nf()", "7\n", nil},
+	} {
+		var out, errs strings.Builder
+		h := starlarkgs.New(starlarkgs.Options{Stdout: &out, Stderr: &errs})
+		o := repl.Options{Stdin: io.NopCloser(strings.NewReader(tt.in)), Stdout: &out, Stderr: &errs, Banner: "hello", Piped: true}
+		err := repl.Run(context.Background(), h, o)
+		if err != tt.want || out.String() != tt.out {
+			t.Errorf("%q: got %v and %q, want %v and %q", tt.in, err, out.String(), tt.want, tt.out)
+		}
+		if (tt.want != nil) != strings.Contains(errs.String(), "division by zero") {
+			t.Errorf("%q: the errors are %q", tt.in, errs.String())
+		}
+	}
+}
+
 func TestSession(t *testing.T) {
 	history := filepath.Join(t.TempDir(), "history.jsonl")
 	p := start(t, history)

@@ -16,6 +16,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
+	"github.com/starlarkgs/starlarkgs/internal/nofile"
 	"github.com/starlarkgs/starlarkgs/internal/oplib"
 	"github.com/starlarkgs/starlarkgs/internal/progress"
 	"github.com/starlarkgs/starlarkgs/runtime"
@@ -116,7 +117,7 @@ func (h *Host) Load(ctx context.Context, path string, args []string) (starlark.S
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("no such file%s%w", nearFile(path), quiet{fs.ErrNotExist})}
+		return nil, nofile.Explain(err)
 	case err != nil:
 		return nil, err
 	case info.Size() > maxSource:
@@ -130,14 +131,20 @@ func (h *Host) Load(ctx context.Context, path string, args []string) (starlark.S
 	return h.run(ctx, source{name: path, key: resolved(path)}, string(src), args)
 }
 
-// quiet is an error for errors.Is alone.
-type quiet struct{ err error }
-
-// Error returns nothing: the text around it says all.
-func (q quiet) Error() string { return "" }
-
-// Unwrap returns the error.
-func (q quiet) Unwrap() error { return q.err }
+// Module returns what a file defines that is named as in a load statement of a
+// script in the current folder: "@std//nn.star", "layers.star". It is frozen.
+func (h *Host) Module(ctx context.Context, name string) (starlark.StringDict, error) {
+	var globals starlark.StringDict
+	err := h.guarded(ctx, "load", func(t *starlark.Thread) error {
+		var err error
+		globals, err = h.load(t, name)
+		if err != nil {
+			return fmt.Errorf("cannot load %s: %w", name, err)
+		}
+		return nil
+	})
+	return globals, err
+}
 
 // RunSource runs a script whose text is given, and returns its globals. Name
 // stands for the file in errors, and loads are relative to its folder.

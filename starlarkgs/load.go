@@ -11,6 +11,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/starlarkgs/starlarkgs/internal/nofile"
 	"github.com/starlarkgs/starlarkgs/internal/oplib"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/scripts"
@@ -135,7 +136,7 @@ func (h *Host) readFile(file string) ([]byte, error) {
 	info, err := os.Stat(allowed)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no such file: %s%s", file, nearFile(file))
+		return nil, fmt.Errorf("no such file: %s%s", file, nofile.Near(file, ".star"))
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
@@ -144,15 +145,6 @@ func (h *Host) readFile(file string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: got %s bytes, want a script of at most %s", file, count(int(info.Size())), count(maxSource))
 	}
 	return os.ReadFile(allowed)
-}
-
-// nearFile names the scripts of the same folder whose names are nearest.
-func nearFile(file string) string {
-	entries, err := os.ReadDir(filepath.Dir(file))
-	if err != nil {
-		return ""
-	}
-	return spell.Hint(filepath.Base(file), starNames(entries))
 }
 
 func starNames(entries []fs.DirEntry) []string {
@@ -181,6 +173,21 @@ func stdSource(file string) (source, error) {
 		}
 		return src, nil
 	}}, nil
+}
+
+// Shipped returns the files of the shipped library, as load names them.
+func Shipped() []string {
+	entries, err := fs.ReadDir(scripts.FS, "std")
+	if err != nil {
+		panic(err) // they are compiled in
+	}
+	var out []string
+	for _, name := range starNames(entries) {
+		if base := strings.TrimSuffix(name, ".star"); !strings.HasSuffix(base, "_test") && !strings.HasSuffix(base, "_data") {
+			out = append(out, stdPrefix+name)
+		}
+	}
+	return out
 }
 
 // projectRoot returns the folder of the nearest sgs.toml at or above the file's.

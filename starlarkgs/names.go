@@ -3,6 +3,7 @@ package starlarkgs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.starlark.net/resolve"
@@ -182,9 +183,11 @@ func (h *Host) explainRun(msg string, pos syntax.Position, script bool) (string,
 }
 
 // parameterHint names the parameters, near to the word, of the functions of that
-// name in the files of the host.
+// name in the files of the host, or, when none is near, all parameters of the only
+// one.
 func (h *Host) parameterHint(function, word string) string {
 	var names []string
+	defs := 0
 	for file := range h.sources {
 		root := h.syntaxOf(file)
 		if root == nil {
@@ -192,6 +195,7 @@ func (h *Host) parameterHint(function, word string) string {
 		}
 		syntax.Walk(root, func(n syntax.Node) bool {
 			if def, ok := n.(*syntax.DefStmt); ok && def.Name.Name == function {
+				defs++
 				for _, p := range def.Params {
 					names = append(names, paramName(p))
 				}
@@ -199,8 +203,10 @@ func (h *Host) parameterHint(function, word string) string {
 			return true
 		})
 	}
-	_, hint := cutHint(spell.Hint(word, names))
-	return hint
+	if _, hint := cutHint(spell.Hint(word, names)); hint != "" || defs != 1 {
+		return hint
+	}
+	return "it takes " + strings.Join(slices.DeleteFunc(names, func(s string) bool { return s == "" }), ", ")
 }
 
 // loadHint names what a loaded file defines.

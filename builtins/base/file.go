@@ -4,14 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"unicode/utf8"
 
 	"go.starlark.net/starlark"
 
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
 	"github.com/starlarkgs/starlarkgs/internal/atomicfile"
-	"github.com/starlarkgs/starlarkgs/internal/spell"
+	"github.com/starlarkgs/starlarkgs/internal/nofile"
 )
 
 // maxText bounds the files that read_text reads.
@@ -44,7 +43,7 @@ func readText(c *builtin.Call) (starlark.Value, error) {
 	info, err := os.Stat(allowed)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, c.Errorf("no such file: %s%s", path, nearFiles(allowed))
+		return nil, c.Errorf("no such file: %s%s", path, nofile.Near(allowed, ""))
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
@@ -60,19 +59,6 @@ func readText(c *builtin.Call) (starlark.Value, error) {
 		return nil, c.Errorf("%s: got bytes that are not UTF-8, want text", path)
 	}
 	return starlark.String(data), nil
-}
-
-// nearFiles names the files of the same folder whose names are nearest.
-func nearFiles(path string) string {
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		return ""
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return spell.Hint(filepath.Base(path), names)
 }
 
 func writeText(c *builtin.Call) (starlark.Value, error) {

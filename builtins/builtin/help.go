@@ -56,7 +56,7 @@ func (m *Module) help() string {
 	fmt.Fprintf(&b, "module %s\n\n%s\n\n", m.Name, indent(m.Doc, "  "))
 	var rows [][2]string
 	for _, name := range m.AttrNames() {
-		rows = append(rows, [2]string{name, summary(m.Members[name])})
+		rows = append(rows, [2]string{name, Summary(m.Members[name])})
 	}
 	WriteRows(&b, rows)
 	return b.String()
@@ -64,6 +64,16 @@ func (m *Module) help() string {
 
 func scriptHelp(fn *starlark.Function) string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", scriptSignature(fn))
+	if doc := Dedent(fn.Doc()); doc != "" {
+		fmt.Fprintf(&b, "\n%s\n", indent(doc, "  "))
+	}
+	fmt.Fprintf(&b, "\n  defined at %s\n", fn.Position())
+	return b.String()
+}
+
+// scriptSignature is a function of a script as its call is written.
+func scriptSignature(fn *starlark.Function) string {
 	parts := make([]string, fn.NumParams())
 	star := fn.NumParams() - fn.NumKwonlyParams()
 	if fn.HasVarargs() {
@@ -94,12 +104,7 @@ func scriptHelp(fn *starlark.Function) string {
 	} else if fn.NumKwonlyParams() > 0 {
 		parts = append(parts[:star], append([]string{"*"}, parts[star:]...)...)
 	}
-	fmt.Fprintf(&b, "%s(%s)\n", fn.Name(), strings.Join(parts, ", "))
-	if doc := Dedent(fn.Doc()); doc != "" {
-		fmt.Fprintf(&b, "\n%s\n", indent(doc, "  "))
-	}
-	fmt.Fprintf(&b, "\n  defined at %s\n", fn.Position())
-	return b.String()
+	return fn.Name() + "(" + strings.Join(parts, ", ") + ")"
 }
 
 func typeHelp(v starlark.HasAttrs) string {
@@ -127,6 +132,8 @@ func typeHelp(v starlark.HasAttrs) string {
 		switch x := x.(type) {
 		case *Callable:
 			methods = append(methods, [2]string{strings.TrimPrefix(x.fn.Signature(), v.Type()), x.fn.Summary()})
+		case *starlark.Function:
+			methods = append(methods, [2]string{"." + scriptSignature(x), Summary(x)})
 		case starlark.Callable:
 			methods = append(methods, [2]string{"." + name + "()", ""})
 		default:
@@ -146,9 +153,11 @@ func Section(b *strings.Builder, title string, rows [][2]string) {
 	}
 }
 
-// summary describes a member of a module in a few words.
-func summary(v starlark.Value) string {
+// Summary describes a value in a few words, as a list of names does.
+func Summary(v starlark.Value) string {
 	switch v := v.(type) {
+	case *starlark.Function:
+		return firstSentence(v.Doc())
 	case *Callable:
 		return v.fn.Summary()
 	case *Module:

@@ -50,11 +50,11 @@ func (o operators) Attr(name string) (starlark.Value, error) {
 }
 
 // missing is the error for an operator that the standard has not, or not in this
-// opset; nil for one that nobody knows.
+// opset, or that nobody knows.
 func missing(name string, opset int) error {
 	switch vs := schema.Versions("", name); {
 	case len(vs) == 0:
-		return nil
+		return fmt.Errorf("graph.op: got operator %q, want one of the standard's in opset %d%s", name, opset, hint(name, schema.Names("", opset)))
 	case vs[len(vs)-1].Own:
 		return fmt.Errorf("operator %q: got one of ONNX Runtime's own, want one of the standard's (graph.layer makes the others)", name)
 	default:

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
 
 	"github.com/starlarkgs/starlarkgs/builtins/base"
 	"github.com/starlarkgs/starlarkgs/builtins/builtin"
@@ -69,8 +70,43 @@ func New(predeclared starlark.StringDict, env *value.Env) *Index {
 		}
 		x.add(&Entry{Name: name, Group: Operators, Summary: s.Signature(), Text: operatorText(s)})
 	}
-	slices.SortStableFunc(x.entries, func(a, b *Entry) int { return cmp.Compare(a.Name, b.Name) })
+	x.sort()
 	return x
+}
+
+// AddLibrary adds the structs that a file of the shipped library exports, with
+// their members.
+func (x *Index) AddLibrary(file string, exports starlark.StringDict) {
+	for _, name := range exports.Keys() {
+		s, ok := exports[name].(*starlarkstruct.Struct)
+		if !ok || x.byName[name] != nil {
+			continue
+		}
+		how := fmt.Sprintf("load(%q, %q)\n\n", file, name)
+		x.add(&Entry{Name: name, Group: name, Summary: "a struct: the functions of " + file, Text: how + builtin.Help(s)})
+		for _, member := range s.AttrNames() {
+			if f, err := s.Attr(member); err == nil {
+				x.add(&Entry{Name: name + "." + member, Group: name, Summary: builtin.Summary(f), Text: how + builtin.Help(f)})
+			}
+		}
+	}
+	x.sort()
+}
+
+// File returns the documentation of all that a file of scripts exports.
+func File(name string, exports starlark.StringDict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", name)
+	for _, export := range exports.Keys() {
+		if !strings.HasPrefix(export, "_") {
+			fmt.Fprintf(&b, "\n%s", builtin.Help(exports[export]))
+		}
+	}
+	return b.String()
+}
+
+func (x *Index) sort() {
+	slices.SortStableFunc(x.entries, func(a, b *Entry) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // methodsOf returns the methods of a type, and its properties.

@@ -25,6 +25,10 @@ func TestDoc(t *testing.T) {
 		"sgs.open":       "open(path",
 		"mean":           "\narray.mean(",
 		"argv":           "the arguments of the script",
+		"nn":             "  .conv(self, x, weight, bias=None, stride=1,",
+		"nn.conv":        "load(\"@std//nn.star\", \"nn\")\n\nconv(self, x, weight, bias=None, stride=1,",
+		"rebatch":        "rebatch(self, batch=\"N\")\n\n  Gives the first dimension",
+		"@std//nn.star":  "\nconv(self, x, weight, bias=None, stride=1,",
 	} {
 		if out := must(t, "doc", name); !strings.Contains(out, want) {
 			t.Errorf("sgs doc %s: got\n%s\nwant %s", name, out, want)
@@ -32,12 +36,13 @@ func TestDoc(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"np.zeroes": `sgs: doc: got the name "np.zeroes", which nothing has \(did you mean "np.zeros"`,
-		"Cnov":      `\(did you mean "Conv"\?\)`,
+		"Cnov":      `\(did you mean "Conv" or "conv"\?\)`,
 		"grahp":     `\(did you mean "Graph" or "graph"\?\)`,
 		"zzzzzz":    `which nothing has\n$`,
 	} {
 		fails(t, exitUsage, want, "doc", name)
 	}
+	fails(t, exitBad, `the shipped library has no file "nm.star"`, "doc", "@std//nm.star")
 	fails(t, exitUsage, "doc: got 2 arguments, want at most NAME", "doc", "a", "b")
 	if out := must(t, "doc"); !strings.Contains(out, "\n  np.zeros") || !strings.Contains(out, "graph.op.NAME") {
 		t.Errorf("sgs doc lists\n%s", out)

@@ -180,7 +180,7 @@ func parseCut(text string, names []string, withShape bool) (surgery.Cut, error) 
 	}
 	if rest != "" && rest != "auto" {
 		if cut.DType, err = array.ParseDType(rest); err != nil {
-			return cut, usagef("%s: %v", text, err)
+			return cut, usagef("%s: dtype: %v", text, err)
 		}
 	}
 	return cut, nil

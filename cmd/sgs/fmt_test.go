@@ -33,7 +33,7 @@ func TestFmt(t *testing.T) {
 		{"stdout", []string{"--stdout", "ugly.star"}, 0, neat, "", files{"ugly.star": ugly}},
 		{"write", []string{"-w", "ugly.star"}, 0, "ugly.star\n", "", files{"ugly.star": neat}},
 		{"two ways", []string{"-w", "--check", "ugly.star"}, exitUsage, "", "sgs: fmt: got several of --check, --stdout and --write, want one\n", files{"ugly.star": ugly}},
-		{"no file", []string{"none.star"}, exitFile, "", "sgs: lstat none.star: no such file or directory\n", nil},
+		{"no file", []string{"none.star"}, exitFile, "", "sgs: open none.star: no such file (did you mean \"neat.star\"?)\n", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/nofile"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/onnx"
 	"github.com/starlarkgs/starlarkgs/runtime"
@@ -141,7 +142,7 @@ func statusOfInput(err error) error {
 func readInputs(path string, g *ir.Graph) (map[string]array.Value, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, nofile.Explain(err)
 	}
 	if !info.IsDir() {
 		if filepath.Ext(path) != ".npz" {

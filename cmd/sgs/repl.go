@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/starlarkgs/starlarkgs/repl"
 )
@@ -37,12 +39,28 @@ func newRepl(a *app) *cobra.Command {
 			if !ok {
 				in = io.NopCloser(a.stdin)
 			}
-			return repl.Run(cmd.Context(), h, repl.Options{Stdin: in, Stdout: a.stdout, Stderr: a.stderr, History: historyFile(),
-				Banner: "sgs " + version + ": help(x) explains any value; exit or Ctrl-D leaves"})
+			err := repl.Run(cmd.Context(), h, a.promptOptions(in))
+			if errors.Is(err, repl.ErrFailed) {
+				return bad()
+			}
+			return err
 		},
 	}
 	f.register(c)
 	return c
+}
+
+func (a *app) promptOptions(in io.ReadCloser) repl.Options {
+	o := repl.Options{Stdin: in, Stdout: a.stdout, Stderr: a.stderr}
+	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		o.Piped = true
+		return o
+	}
+	o.History = historyFile()
+	if a.quiet == 0 {
+		o.Banner = "sgs " + version + ": help(x) explains any value; exit or Ctrl-D leaves"
+	}
+	return o
 }
 
 // historyFile is where the prompt keeps its history.

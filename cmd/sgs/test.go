@@ -16,6 +16,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/starlarkgs/starlarkgs/builtins/assert"
+	"github.com/starlarkgs/starlarkgs/internal/nofile"
 	"github.com/starlarkgs/starlarkgs/internal/oplib"
 	"github.com/starlarkgs/starlarkgs/starlarkgs"
 )
@@ -93,7 +94,7 @@ func starFiles(paths []string, suffix string) ([]string, error) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return err
+				return nofile.Explain(err)
 			case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == oplib.VendorFolder || d.Name() == "node_modules"):
 				return fs.SkipDir
 			case d.IsDir():

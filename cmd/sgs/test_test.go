@@ -82,7 +82,7 @@ func TestTestUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"test", "empty"}, exitUsage, "sgs: test: got no *_test.star in empty, want at least one\n"},
-		{[]string{"test", "none"}, exitFile, "sgs: lstat none: no such file or directory\n"},
+		{[]string{"test", "none"}, exitFile, "sgs: open none: no such file\n"},
 		{[]string{"test", "--run", "(", "."}, exitUsage, "sgs: test: --run: error parsing regexp: missing closing ): `(`\n"},
 		{[]string{"test", "--run", "zzz", "."}, exitUsage, "sgs: test: --run: got no test whose name matches \"zzz\"\n"},
 	}

@@ -23,6 +23,7 @@ package mmap
 import (
 	"errors"
 	"fmt"
+	"github.com/starlarkgs/starlarkgs/internal/nofile"
 	"io"
 	"os"
 	goruntime "runtime"
@@ -51,7 +52,7 @@ type File struct {
 func Open(path string) (*File, error) {
 	// A look before opening keeps a pipe from blocking and a device from waking.
 	if info, err := os.Stat(path); err != nil {
-		return nil, err
+		return nil, nofile.Explain(err)
 	} else if !info.Mode().IsRegular() {
 		return nil, &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 	}

@@ -44,6 +44,17 @@ func (s *Schema) Check(c Call) []error {
 	return errs
 }
 
+// CheckCounts returns the error of a call with too few or too many operands.
+func (s *Schema) CheckCounts(inputs, outputs int) error {
+	if inputs < s.MinInputs || inputs > s.MaxInputs {
+		return fmt.Errorf("got %s, want %s", countText(inputs, "input"), s.wanted(s.Inputs, s.MinInputs, s.MaxInputs))
+	}
+	if outputs < s.MinOutputs || outputs > s.MaxOutputs {
+		return fmt.Errorf("got %s, want %s", countText(outputs, "output"), s.wanted(s.Outputs, s.MinOutputs, s.MaxOutputs))
+	}
+	return nil
+}
+
 func (s *Schema) checkInputs(c Call, fail func(string, ...any)) {
 	n := len(c.Inputs)
 	if n < s.MinInputs || n > s.MaxInputs {

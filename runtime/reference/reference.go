@@ -136,6 +136,8 @@ func (p *planner) step(n *ir.Node, fn *ir.Function) (step, error) {
 	s.op = ops.Lookup(n.Domain(), n.Op(), opset)
 	if s.op == nil || s.op.Eval == nil {
 		p.lacks(n, opset)
+	} else if err := counts(s.site); err != nil {
+		return s, err
 	}
 	for _, b := range n.Bodies() {
 		if _, err := p.graph(b, fn); err != nil {
@@ -143,6 +145,27 @@ func (p *planner) step(n *ir.Node, fn *ir.Function) (step, error) {
 		}
 	}
 	return s, nil
+}
+
+// counts returns the error of a node with more operands than its operator has, which
+// no kernel would look at. Omitted ones at the end do not count; one that is missing
+// is the kernel's to tell.
+func counts(c ops.Site) error {
+	if c.Schema == nil {
+		return nil
+	}
+	given := func(ts []*ir.Tensor) int {
+		n := len(ts)
+		for n > 0 && ts[n-1] == nil {
+			n--
+		}
+		return n
+	}
+	in, out := max(given(c.Node.Inputs()), c.Schema.MinInputs), max(given(c.Node.Outputs()), c.Schema.MinOutputs)
+	if err := c.Schema.CheckCounts(in, out); err != nil {
+		return c.Errorf("%w", err)
+	}
+	return nil
 }
 
 func (p *planner) lacks(n *ir.Node, opset int) {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/nofile"
 	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/runtime"
 )
@@ -47,7 +48,7 @@ func Find(dirs []string) ([]string, error) {
 	var out []string
 	for _, dir := range dirs {
 		if _, err := os.Stat(dir); err != nil {
-			return nil, err
+			return nil, nofile.Explain(err)
 		}
 		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err == nil && d.Name() == "model.onnx" {

@@ -7,6 +7,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/internal/spell"
 	"github.com/starlarkgs/starlarkgs/ir"
 )
 
@@ -114,7 +115,7 @@ func (e *Env) attrValue(kind ir.AttrKind, v starlark.Value) (any, error) {
 		if s, ok := v.(starlark.String); ok {
 			dt, err := array.ParseDType(string(s))
 			if err != nil {
-				return nil, fmt.Errorf("got %s, want an int (or the name of a dtype)", v)
+				return nil, fmt.Errorf("got %s, want an int (or the name of a dtype)%s", v, spell.Hint(string(s), array.DTypeNames()))
 			}
 			return int64(dt), nil
 		}
