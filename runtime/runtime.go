@@ -5,6 +5,7 @@
 //
 //	Backend   opens a session of a model, or says why it can't
 //	Session   runs it, again and again
+//	Profiled  a session that tells which provider ran which node (profile.go)
 //	Inputs    makes seeded random inputs (random.go)
 //	Compare   tells how far two results are apart (compare.go)
 package runtime
@@ -13,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/starlarkgs/starlarkgs/array"
@@ -69,6 +71,17 @@ type Options struct {
 	Providers []string
 	// ProviderOptions are the options of each provider.
 	ProviderOptions map[string]map[string]string
+	// Settings are the options of a native session, by name: see the backend.
+	Settings map[string]string
+	// Fallback, where set, is told why a provider can't be used or ran no node, and
+	// the session goes on without it; else that is an error.
+	Fallback func(why string)
+	// Profile is how many runs a native session records, from the first one; below
+	// 0 are all until the recording is taken. See Profiled.
+	Profile int
+	// Scratch is the folder for files that a session makes and removes; "" is the
+	// system's.
+	Scratch string
 	// Outputs names the values to return; nil is the model's outputs. The one
 	// name All stands for every value.
 	Outputs []string
@@ -79,6 +92,12 @@ type Options struct {
 	// Memory, where set, may give the memory of an output; it is aligned and holds
 	// anything. A nil slice means that the session makes its own.
 	Memory func(bytes int) []byte
+}
+
+// Records tells whether a native session makes a recording: for its user, or to see
+// that a provider which was asked for ran something.
+func (o Options) Records() bool {
+	return o.Profile != 0 || slices.ContainsFunc(o.Providers, func(name string) bool { return !IsProvider(name, "cpu") })
 }
 
 // All, as the only name of Options.Outputs, asks for every value.

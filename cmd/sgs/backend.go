@@ -37,10 +37,11 @@ func (a *app) backend(spec string) (runtime.Backend, []string, error) {
 // backendStatus gives the errors of a session their exit status.
 func backendStatus(err error) error {
 	var name *runtime.NameError
+	var option *runtime.OptionError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &name):
+	case errors.As(err, &name) || errors.As(err, &option):
 		return &statusError{exitUsage, err}
 	case errors.Is(err, runtime.ErrUnavailable):
 		return &statusError{exitBackend, err}

@@ -14,6 +14,7 @@ import (
 
 type compareFlags struct {
 	inputFlags
+	native     providerFlags
 	backends   []string
 	load       string
 	rtol, atol []string
@@ -33,6 +34,7 @@ func newCompare(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, got []string) error { return a.compare(cmd.Context(), got, f) },
 	}
 	f.register(c)
+	f.native.register(c)
 	c.Flags().StringArrayVar(&f.backends, "backend", nil, "reference or onnxruntime[:PROVIDER,…] (twice; default: one of each)")
 	c.Flags().StringVar(&f.load, "load-outputs", "", "compare with the outputs in this .npz file instead of a second run")
 	c.Flags().StringArrayVar(&f.rtol, "rtol", nil, "relative tolerance, VALUE or NAME:VALUE (default 1e-4)")
@@ -51,13 +53,17 @@ type side struct {
 	backend   runtime.Backend
 	providers []string
 	saved     map[string]array.Value
+	native    runtime.Options  // what the flags say of a native session
+	profile   *runtime.Profile // of the first run, or nil
 }
 
 func (s *side) run(ctx context.Context, inputs map[string]array.Value, outputs []string) (map[string]array.Value, []runtime.Port, error) {
 	if s.saved != nil {
 		return s.saved, nil, nil
 	}
-	session, err := s.backend.NewSession(ctx, s.model, runtime.Options{Providers: s.providers, Outputs: outputs})
+	o := s.native
+	o.Providers, o.Outputs, o.Profile = s.providers, outputs, 1
+	session, err := s.backend.NewSession(ctx, s.model, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.label, err)
 	}
@@ -65,6 +71,11 @@ func (s *side) run(ctx context.Context, inputs map[string]array.Value, outputs [
 	out, err := session.Run(ctx, inputs)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", s.label, err)
+	}
+	if s.profile == nil {
+		if s.profile, err = placement(session); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", s.label, err)
+		}
 	}
 	return out, session.Outputs(), nil
 }
@@ -115,6 +126,10 @@ type comparison struct {
 	OK      bool
 	Outputs []comparedValue
 	First   string `json:"first_diverging,omitempty"`
+	// PlacementA and PlacementB are the nodes by provider, of a native backend.
+	PlacementA []runtime.Placed `json:"placement_a,omitempty"`
+	PlacementB []runtime.Placed `json:"placement_b,omitempty"`
+	profiles   [2]*runtime.Profile
 }
 
 type comparedValue struct {
@@ -125,6 +140,9 @@ type comparedValue struct {
 func (a *app) compare(ctx context.Context, paths []string, f *compareFlags) error {
 	sides, err := a.sides(paths, f)
 	if err != nil {
+		return err
+	}
+	if err := f.nativeOptions(a, sides); err != nil {
 		return err
 	}
 	inputs, err := f.inputs(sides[0].model.Graph())
@@ -158,6 +176,7 @@ func (f *compareFlags) compareOnce(ctx context.Context, sides [2]*side, inputs m
 		return nil, err
 	}
 	r := &comparison{A: sides[0].label, B: sides[1].label, OK: true}
+	r.place(sides)
 	common := 0
 	for _, p := range ports {
 		v, inA := x[p.Name]
@@ -253,6 +272,9 @@ func (a *app) printComparison(r *comparison) {
 	w.Flush()
 	if n := len(r.Outputs) - shown; n > 0 {
 		fmt.Fprintf(a.stdout, "%d more values are equal within tolerance\n", n)
+	}
+	for i, p := range r.profiles {
+		a.showPlacement("placement of "+[]string{"a", "b"}[i], p)
 	}
 	switch {
 	case r.OK:

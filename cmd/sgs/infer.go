@@ -17,6 +17,7 @@ import (
 
 type inferFlags struct {
 	inputFlags
+	native                           providerFlags
 	backend, saveOutputs, saveInputs string
 	provider                         string
 	outputs                          []string
@@ -33,8 +34,9 @@ func newInfer(a *app) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, got []string) error { return a.infer(cmd.Context(), got[0], f) },
 	}
 	f.register(c)
-	c.Flags().StringVar(&f.backend, "backend", "reference", "reference or onnxruntime")
-	c.Flags().StringVar(&f.provider, "provider", "", "execution providers, best first: cpu,webgpu,cuda,…")
+	f.native.register(c)
+	c.Flags().StringVar(&f.backend, "backend", "", "reference or onnxruntime (default: reference, onnxruntime with --provider)")
+	c.Flags().StringVar(&f.provider, "provider", "", "execution providers of onnxruntime, best first: cpu,webgpu,cuda,tensorrt,coreml,directml,openvino, or any other by name")
 	c.Flags().StringArrayVar(&f.outputs, "outputs", nil, "a value to return, or all (repeatable)")
 	c.Flags().StringVar(&f.saveOutputs, "save-outputs", "", "write the outputs to a .npz file")
 	c.Flags().StringVar(&f.saveInputs, "save-inputs", "", "write the inputs to a .npz file")
@@ -44,12 +46,16 @@ func newInfer(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
-	spec := f.backend
-	if f.provider != "" {
-		spec += ":" + f.provider
+// spec names the backend with its providers.
+func (f *inferFlags) spec() string {
+	if f.provider == "" {
+		return cmp.Or(f.backend, "reference")
 	}
-	b, providers, err := a.backend(spec)
+	return cmp.Or(f.backend, "onnxruntime") + ":" + f.provider
+}
+
+func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
+	b, providers, err := a.backend(f.spec())
 	if err != nil {
 		return err
 	}
@@ -67,7 +73,10 @@ func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
 	if err != nil {
 		return err
 	}
-	o := runtime.Options{Providers: providers, Outputs: outputNames(f.outputs), Seed: f.seed}
+	o := runtime.Options{Providers: providers, Outputs: outputNames(f.outputs), Seed: f.seed, Profile: 1}
+	if err := cmp.Or(f.native.unused(providers), f.native.set(a, &o)); err != nil {
+		return err
+	}
 	s, err := b.NewSession(ctx, m, o)
 	if err != nil {
 		return backendStatus(err)
@@ -76,6 +85,10 @@ func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
 	out, times, err := repeat(ctx, s, inputs, f)
 	if err != nil {
 		return backendStatus(err)
+	}
+	profile, err := placement(s)
+	if err != nil {
+		return err
 	}
 	if f.saveInputs != "" {
 		if err := runtime.WriteNPZ(f.saveInputs, inputs); err != nil {
@@ -88,6 +101,7 @@ func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
 		}
 	}
 	a.showValues(out, s.Outputs())
+	a.showPlacement("placement", profile)
 	if f.iterations > 1 {
 		a.showTimes(times)
 	}

@@ -4,6 +4,7 @@ package onnxruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -80,16 +81,37 @@ func (b *Backend) Version() (string, error) {
 	return ort.GetVersion(), nil
 }
 
+// Providers lists the providers that the library has, loading it.
+func (b *Backend) Providers() ([]string, error) {
+	if err := b.load(); err != nil {
+		return nil, err
+	}
+	return available()
+}
+
 // NewSession hands the model over.
 func (b *Backend) NewSession(_ context.Context, m *ir.Model, o runtime.Options) (runtime.Session, error) {
 	if err := b.load(); err != nil {
 		return nil, err
 	}
+	s, err := open(m, o)
+	if err != nil && o.Fallback != nil && errors.Is(err, errCreate) && len(o.Providers) > 0 {
+		o.Fallback(fmt.Sprintf("providers %q can't be used: %v", o.Providers, err))
+		o.Providers, o.ProviderOptions = nil, nil
+		return open(m, o)
+	}
+	return s, err
+}
+
+// errCreate tells that the runtime could not make a session of the model.
+var errCreate = errors.New("onnxruntime")
+
+func open(m *ir.Model, o runtime.Options) (runtime.Session, error) {
 	p, err := prepare(m, o)
 	if err != nil {
 		return nil, err
 	}
-	options, err := sessionOptions(o)
+	options, providers, err := sessionOptions(o)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +120,14 @@ func (b *Backend) NewSession(_ context.Context, m *ir.Model, o runtime.Options) 
 	if err != nil {
 		return nil, fmt.Errorf("onnxruntime: %w", err)
 	}
+	r, err := record(options, o, providers)
+	if err != nil {
+		return nil, err
+	}
 	n, err := newNative(data, options, p.inputNames(), p.outputNames())
 	if err != nil {
-		return nil, fmt.Errorf("onnxruntime: %w", err)
+		r.drop()
+		return nil, fmt.Errorf("%w: %w", errCreate, err)
 	}
-	return &session{n: n, plan: p}, nil
+	return &session{n: n, plan: p, recorder: r}, nil
 }

@@ -29,3 +29,9 @@ func apiBase(lib string) (unsafe.Pointer, error) {
 	}
 	return entry, nil
 }
+
+// systemString returns a path in the runtime's characters, and what frees it.
+func systemString(path string) (text unsafe.Pointer, free func(), err error) {
+	p := unsafe.Pointer(C.CString(path))
+	return p, func() { C.free(p) }, nil
+}

@@ -20,3 +20,9 @@ func apiBase(lib string) (unsafe.Pointer, error) {
 	addr := proc.Addr()
 	return *(*unsafe.Pointer)(unsafe.Pointer(&addr)), nil
 }
+
+// systemString returns a path in the runtime's characters, and what frees it.
+func systemString(path string) (text unsafe.Pointer, free func(), err error) {
+	wide, err := syscall.UTF16PtrFromString(path)
+	return unsafe.Pointer(wide), func() {}, err // Go's memory, which holds no pointer
+}

@@ -29,6 +29,7 @@ enum {
 	GET_TENSOR_TYPE_AND_SHAPE = 65,
 	GET_VALUE_TYPE = 67,
 	CREATE_CPU_MEMORY_INFO = 69,
+	ALLOCATOR_FREE = 76,
 	GET_ALLOCATOR_WITH_DEFAULT_OPTIONS = 78,
 	GET_VALUE = 80,
 	GET_VALUE_COUNT = 81,
@@ -38,9 +39,15 @@ enum {
 	RELEASE_VALUE = 96,
 	RELEASE_RUN_OPTIONS = 97,
 	RELEASE_TENSOR_TYPE_AND_SHAPE_INFO = 99,
+	SESSION_END_PROFILING = 110,
+	ADD_FREE_DIMENSION_OVERRIDE_BY_NAME = 124,
+	GET_AVAILABLE_PROVIDERS = 125,
+	RELEASE_AVAILABLE_PROVIDERS = 126,
 	HAS_VALUE = 192,
 	ADD_EXTERNAL_INITIALIZERS = 210,
-	GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252
+	REGISTER_CUSTOM_OPS_LIBRARY_V2 = 228,
+	GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252,
+	SET_DETERMINISTIC_COMPUTE = 273
 };
 
 enum { KIND_TENSOR = 1, TYPE_STRING = 8, DEVICE_ALLOCATOR = 0, MEM_DEFAULT = 0, LOG_FATAL = 4 };
@@ -82,6 +89,34 @@ void sgs_release_value(void *value) { RELEASE(RELEASE_VALUE, value); }
 
 void *sgs_session(const void *model, size_t n, void *options, void **session) {
 	return CALL(CREATE_SESSION_FROM_ARRAY, (void *, const void *, size_t, void *, void **), env, model, n, options, session);
+}
+
+void *sgs_end_profiling(void *session, char **file) {
+	return CALL(SESSION_END_PROFILING, (void *, void *, char **), session, allocator, file);
+}
+
+void sgs_free(void *text) {
+	void *status = CALL(ALLOCATOR_FREE, (void *, void *), allocator, text);
+	if (status) sgs_release_status(status);
+}
+
+void *sgs_providers(char ***names, int *n) { return CALL(GET_AVAILABLE_PROVIDERS, (char ***, int *), names, n); }
+
+void sgs_release_providers(char **names, int n) {
+	void *status = CALL(RELEASE_AVAILABLE_PROVIDERS, (char **, int), names, n);
+	if (status) sgs_release_status(status);
+}
+
+void *sgs_set_dimension(void *options, const char *name, int64_t size) {
+	return CALL(ADD_FREE_DIMENSION_OVERRIDE_BY_NAME, (void *, const char *, int64_t), options, name, size);
+}
+
+void *sgs_set_deterministic(void *options, int on) {
+	return CALL(SET_DETERMINISTIC_COMPUTE, (void *, _Bool), options, on != 0);
+}
+
+void *sgs_custom_ops(void *options, const void *path) {
+	return CALL(REGISTER_CUSTOM_OPS_LIBRARY_V2, (void *, const void *), options, path);
 }
 
 void *sgs_run_options(void **options) { return CALL(CREATE_RUN_OPTIONS, (void **), options); }

@@ -35,6 +35,15 @@ void *sgs_session(const void *model, size_t n, void *options, void **session);
 void sgs_release_session(void *session);
 void *sgs_hand_over(void *options, char **names, sgs_slot *slots, size_t n, const int64_t *dims);
 
+void *sgs_end_profiling(void *session, char **file); // sgs_free the name
+void sgs_free(void *text);
+
+void *sgs_providers(char ***names, int *n);
+void sgs_release_providers(char **names, int n);
+void *sgs_set_dimension(void *options, const char *name, int64_t size);
+void *sgs_set_deterministic(void *options, int on);
+void *sgs_custom_ops(void *options, const void *path); // in the system's characters
+
 void *sgs_run_options(void **options);
 void sgs_release_run_options(void *options);
 void *sgs_terminate(void *options, int on);

@@ -20,6 +20,8 @@ type session struct {
 	n    *native
 	plan *plan
 	mu   sync.Mutex
+	// recorder holds what the first runs did.
+	recorder *recorder
 	// made is set when a shape that was foretold was wrong: the runtime makes all
 	// outputs from then on.
 	made bool
@@ -36,6 +38,7 @@ func (s *session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n.close()
+	s.recorder.drop()
 	return nil
 }
 
@@ -58,7 +61,13 @@ func (s *session) Run(ctx context.Context, inputs map[string]array.Value) (map[s
 		s.made = true
 		results, err = s.run(ctx, inputs)
 	}
-	return results, err
+	if err != nil {
+		return nil, err
+	}
+	if err := s.recorder.after(s.n); err != nil {
+		return nil, err
+	}
+	return results, nil
 }
 
 // wrongShape reports whether the runtime refused the memory of an output: the

@@ -39,6 +39,9 @@ const defaultMaxBytes = 8 << 30
 
 // NewSession plans a model.
 func (*Backend) NewSession(_ context.Context, m *ir.Model, o runtime.Options) (runtime.Session, error) {
+	if err := runtime.CheckNoProviders("reference", o); err != nil {
+		return nil, err
+	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMaxBytes
 	}

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/starlarkgs/starlarkgs/array"
@@ -44,19 +46,37 @@ func (b *backend) InProcess() runtime.Backend { return b.inner }
 
 // Version returns the version that a worker finds.
 func (b *backend) Version() (string, error) {
-	p, err := b.take()
+	out, err := b.describe()
 	if err != nil {
 		return "", err
+	}
+	return out.Version, nil
+}
+
+// Providers returns the providers of the library that a worker finds.
+func (b *backend) Providers() ([]string, error) {
+	out, err := b.describe()
+	if err != nil {
+		return nil, err
+	}
+	return out.Providers, nil
+}
+
+// describe asks a worker for what the library is.
+func (b *backend) describe() (*reply, error) {
+	p, err := b.take()
+	if err != nil {
+		return nil, err
 	}
 	out, err := p.call(context.Background(), &request{Op: opVersion, Backend: b.Name(), Setting: b.o.Setting}, b.Name()+": loading the library", b.o.Limit)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	b.give(p)
 	if out.Failed != nil {
-		return "", out.Failed.err()
+		return nil, out.Failed.err()
 	}
-	return out.Version, nil
+	return out, nil
 }
 
 // take returns a worker that has no model.
@@ -88,8 +108,12 @@ func (b *backend) give(p *process) {
 // NewSession opens the model in a worker.
 func (b *backend) NewSession(ctx context.Context, m *ir.Model, o runtime.Options) (runtime.Session, error) {
 	s := &session{b: b, m: m, o: o, inputs: runtime.InputPorts(m.Graph())}
+	if err := s.scratch(); err != nil {
+		return nil, err
+	}
 	names, err := s.open(ctx)
 	if err != nil {
+		s.clear()
 		return nil, err
 	}
 	types := map[string]*ir.Type{}
@@ -111,6 +135,8 @@ type session struct {
 	mu     sync.Mutex
 	p      *process // nil after a crash, until the next call
 	closed bool
+	folder string // for files of the worker, or ""
+	trace  []byte // the profile, once it is taken
 }
 
 // Inputs describes the model's inputs.
@@ -119,11 +145,29 @@ func (s *session) Inputs() []runtime.Port { return s.inputs }
 // Outputs describes what Run returns.
 func (s *session) Outputs() []runtime.Port { return s.outputs }
 
+// scratch makes the folder for files of the worker: ours, so that what a worker
+// that crashed leaves is removed.
+func (s *session) scratch() (err error) {
+	if s.o.Scratch == "" && s.o.Records() {
+		s.o.Scratch, err = os.MkdirTemp("", "sgs-session-")
+		s.folder = s.o.Scratch
+	}
+	return err
+}
+
+// clear removes the folder.
+func (s *session) clear() {
+	if s.folder != "" {
+		_ = os.RemoveAll(s.folder) // in the system's folder for temporary files
+	}
+}
+
 // Close gives the worker back.
 func (s *session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	defer s.clear()
 	if s.p == nil {
 		return nil
 	}
@@ -145,7 +189,11 @@ func (s *session) call(ctx context.Context, r *request, what string) (*reply, er
 	case err != nil:
 		s.p = nil
 		return nil, err
-	case out.Failed != nil:
+	}
+	for _, why := range out.Told {
+		s.o.Fallback(why)
+	}
+	if out.Failed != nil {
 		return nil, out.Failed.err()
 	}
 	return out, nil
@@ -177,7 +225,7 @@ func (s *session) open(ctx context.Context) ([]string, error) {
 		s.drop()
 		return nil, err
 	}
-	out, err := s.call(ctx, &request{Op: opOpen, Backend: s.b.Name(), Setting: s.b.o.Setting, Model: model, Options: s.o}, "opening")
+	out, err := s.call(ctx, &request{Op: opOpen, Backend: s.b.Name(), Setting: s.b.o.Setting, Model: model, Options: s.o, Tells: s.o.Fallback != nil}, "opening")
 	if err != nil {
 		s.drop()
 		return nil, err
@@ -245,6 +293,28 @@ func (s *session) Run(ctx context.Context, inputs map[string]array.Value) (map[s
 		return nil, err
 	}
 	return s.results(out)
+}
+
+// Profile takes the recording from the worker.
+func (s *session) Profile() (*runtime.Profile, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trace == nil {
+		if s.p == nil {
+			return nil, fmt.Errorf("%s: the session has no profile: nothing ran, or the session was closed", s.b.Name())
+		}
+		out, err := s.call(context.Background(), &request{Op: opProfile}, "taking the profile of")
+		if err != nil {
+			return nil, err
+		}
+		s.trace = out.Trace
+	}
+	p, err := runtime.ReadProfile(bytes.NewReader(s.trace))
+	if err != nil {
+		return nil, err
+	}
+	p.Trace = s.trace
+	return p, nil
 }
 
 func (s *session) results(out *reply) (map[string]array.Value, error) {

@@ -63,6 +63,7 @@ type child struct {
 	inputs, outputs *memory
 	session         runtime.Session
 	used, want      int64 // of outputs: in this run so far, and in the last one
+	told            []string
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // of the call that is running
@@ -145,6 +146,7 @@ func (c *child) answer(r *request) (out *reply) {
 	}()
 	ctx, end := c.begin()
 	defer end()
+	defer func() { out.Told, c.told = c.told, nil }()
 	if err := mmap.Guard(func() error { return c.do(ctx, r, out) }); err != nil {
 		out.Failed = newFailure(err)
 	}
@@ -167,12 +169,38 @@ func (c *child) do(ctx context.Context, r *request, out *reply) (err error) {
 		if err != nil {
 			return err
 		}
-		if v, ok := b.(versioned); ok {
-			out.Version, err = v.Version()
-		}
-		return err
+		return c.describe(b, out)
+	case opProfile:
+		return c.profile(out)
 	}
 	return fmt.Errorf("internal error: operation %d", r.Op)
+}
+
+// describe tells what the library is.
+func (c *child) describe(b runtime.Backend, out *reply) (err error) {
+	if v, ok := b.(versioned); ok {
+		if out.Version, err = v.Version(); err != nil {
+			return err
+		}
+	}
+	if p, ok := b.(provided); ok {
+		out.Providers, err = p.Providers()
+	}
+	return err
+}
+
+// profile sends the recording as the runtime made it.
+func (c *child) profile(out *reply) error {
+	s, ok := c.session.(runtime.Profiled)
+	if !ok {
+		return errNoProfile
+	}
+	p, err := s.Profile()
+	if err != nil {
+		return err
+	}
+	out.Trace = p.Trace
+	return nil
 }
 
 func (c *child) named(r *request) (runtime.Backend, error) {
@@ -192,6 +220,9 @@ func (c *child) open(ctx context.Context, r *request, out *reply) error {
 		return err
 	}
 	r.Options.Memory = c.room
+	if r.Tells {
+		r.Options.Fallback = func(why string) { c.told = append(c.told, why) }
+	}
 	if c.session, err = b.NewSession(ctx, m, r.Options); err != nil {
 		return err
 	}
@@ -276,8 +307,9 @@ func (c *child) close() error {
 // newFailure keeps of an error what its callers ask for.
 func newFailure(err error) *failure {
 	var name *runtime.NameError
+	var option *runtime.OptionError
 	return &failure{Text: err.Error(), Unavailable: errors.Is(err, runtime.ErrUnavailable), Unsupported: errors.Is(err, runtime.ErrUnsupported),
-		Name: errors.As(err, &name)}
+		Name: errors.As(err, &name), Option: errors.As(err, &option)}
 }
 
 // owned is bytes as a source.

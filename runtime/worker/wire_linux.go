@@ -16,6 +16,7 @@ const (
 	opRun
 	opClose
 	opVersion
+	opProfile
 	opCancel
 
 	replyDone
@@ -30,7 +31,9 @@ type request struct {
 	Model   []byte // without its large weights
 	Options runtime.Options
 	Inputs  []value
-	Shared  int64 // the size of the memory that the parent writes
+	// Tells is set where the parent takes what Options.Fallback is told.
+	Tells  bool
+	Shared int64 // the size of the memory that the parent writes
 }
 
 // reply is what the worker sends.
@@ -40,13 +43,17 @@ type reply struct {
 	Outputs []value
 	Shared  int64 // the size of the memory that the worker writes
 	Version string
-	Failed  *failure
+	// Providers are those of the library, of opVersion.
+	Providers []string
+	Trace     []byte   // of opProfile
+	Told      []string // what Options.Fallback was told
+	Failed    *failure
 }
 
 // failure is an error with what callers test it for.
 type failure struct {
-	Text                           string
-	Unavailable, Unsupported, Name bool
+	Text                                   string
+	Unavailable, Unsupported, Name, Option bool
 }
 
 // fileLocation begins the location of a weight that lies in a file; others lie in
@@ -69,6 +76,8 @@ func (f *failure) err() error {
 	switch {
 	case f.Name:
 		return &runtime.NameError{Text: f.Text}
+	case f.Option:
+		return &runtime.OptionError{Text: f.Text}
 	case f.Unavailable:
 		return &remote{f.Text, runtime.ErrUnavailable}
 	case f.Unsupported:

@@ -20,6 +20,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -59,6 +60,12 @@ func (c *Crash) Error() string {
 
 // Unwrap makes a crash one of a backend that can't be used.
 func (c *Crash) Unwrap() error { return runtime.ErrUnavailable }
+
+// errNoProfile tells that sessions of a backend record nothing.
+var errNoProfile = errors.New("the backend records no profile")
+
+// provided is a backend that can tell the providers of its library.
+type provided interface{ Providers() ([]string, error) }
 
 // versioned is a backend that can tell its version.
 type versioned interface{ Version() (string, error) }

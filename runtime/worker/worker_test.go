@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,10 +31,26 @@ func (echo) NewSession(_ context.Context, m *ir.Model, o runtime.Options) (runti
 	case o.Seed == 2:
 		panic("something is wrong")
 	}
-	return echoing{m}, nil
+	return echoing{m, o}, nil
+}
+func (echo) Version() (string, error)     { return "7.1", nil }
+func (echo) Providers() ([]string, error) { return []string{"cpu", "acme"}, nil }
+
+type echoing struct {
+	m *ir.Model
+	o runtime.Options
 }
 
-type echoing struct{ m *ir.Model }
+// Profile is one node for each run that was asked for; what it writes to its
+// folder it does not remove.
+func (s echoing) Profile() (*runtime.Profile, error) {
+	if s.o.Profile == 9 {
+		return nil, errors.New("nothing ran")
+	}
+	event := `{"cat": "Node", "name": "n_kernel_time", "dur": 1, "args": {"op_name": "Echo", "provider": "CPUExecutionProvider"}}`
+	raw := []byte("[" + strings.Join(slices.Repeat([]string{event}, s.o.Profile), ",") + "]")
+	return &runtime.Profile{Trace: raw}, os.WriteFile(filepath.Join(s.o.Scratch, "left"), raw, 0o644)
+}
 
 func (s echoing) Inputs() []runtime.Port { return runtime.InputPorts(s.m.Graph()) }
 func (echoing) Close() error             { return nil }
@@ -46,6 +63,9 @@ func (s echoing) Outputs() []runtime.Port {
 }
 
 func (s echoing) Run(_ context.Context, in map[string]array.Value) (map[string]array.Value, error) {
+	if s.o.Fallback != nil {
+		s.o.Fallback("acme is away")
+	}
 	out := map[string]array.Value{}
 	for name, v := range in {
 		out[name] = v
@@ -174,5 +194,43 @@ func TestErrors(t *testing.T) {
 	var crash *worker.Crash
 	if _, err := b.NewSession(context.Background(), m, runtime.Options{}); err != nil || errors.As(err, &crash) {
 		t.Errorf("got %v, want the worker to go on", err)
+	}
+}
+
+// Profiles, warnings and what a library has come from a worker, and the folder for
+// its files goes with the session.
+func TestProfileAndFallback(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	b := worker.New(echo{}, worker.Options{})
+	var told []string
+	s, err := b.NewSession(context.Background(), identity(), runtime.Options{Profile: 2, Fallback: func(why string) { told = append(told, why) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(context.Background(), map[string]array.Value{"x": array.New(array.Int64, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.(runtime.Profiled).Profile()
+	if err != nil || len(p.Nodes) != 1 || p.Nodes[0].Op != "Echo" || p.Nodes[0].Runs != 2 || len(p.Trace) == 0 {
+		t.Errorf("got %+v, %v, want two runs of Echo", p, err)
+	}
+	if !slices.Equal(told, []string{"acme is away"}) {
+		t.Errorf("told %q, want that acme is away", told)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("got %v, %v, want an empty folder", left, err)
+	}
+	if s, err = b.NewSession(context.Background(), identity(), runtime.Options{Profile: 9}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.(runtime.Profiled).Profile(); err == nil || err.Error() != "nothing ran" {
+		t.Errorf("got %v, want the worker's error", err)
+	}
+	if names, err := b.(interface{ Providers() ([]string, error) }).Providers(); err != nil || !slices.Equal(names, []string{"cpu", "acme"}) {
+		t.Errorf("got %q, %v, want cpu and acme", names, err)
 	}
 }
