@@ -1,6 +1,7 @@
 package runtimetest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -128,7 +129,7 @@ func alike(got, want array.Value) error {
 	a, ok := got.(*array.Array)
 	b, ok2 := want.(*array.Array)
 	if !ok || !ok2 || a.DType() != b.DType() || !slices.Equal(a.Shape(), b.Shape()) {
-		return fmt.Errorf("got %s, want %s", got.Summary(), want.Summary())
+		return errors.New(runtime.Compare(got, want, runtime.Tolerance{}).Text())
 	}
 	x, err := a.Float64s()
 	if err != nil {
