@@ -25,6 +25,7 @@ import (
 func Predeclared(env *value.Env, backends []runtime.Backend) starlark.StringDict {
 	kit := model.New(backends)
 	core.Install(env, kit.Methods())
+	env.Methods["session"] = model.SessionTable
 	env.InferNode = infer.Node
 	d := starlark.StringDict{"np": np.Module(), "argv": starlark.NewList(nil)}
 	d["gs"], d["onnx"] = gs.Module(), kit.ONNX()

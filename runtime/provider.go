@@ -21,6 +21,8 @@ type Provider struct {
 	Library string
 	// Install says where a library that has it comes from.
 	Install string
+	// Needs is what it runs on.
+	Needs string
 	// Options are those that neither name a file nor an address in memory.
 	Options []string
 }
@@ -30,22 +32,27 @@ type Provider struct {
 var Providers = []Provider{
 	{Name: "cpu", Runtime: "CPUExecutionProvider", Install: "every library"},
 	{Name: "webgpu", Runtime: "WebGpuExecutionProvider", Register: "WebGPU",
-		Install: "the library of `sgs backends install onnxruntime` (Linux x64, Windows, macOS); on Linux it needs the Vulkan loader (libvulkan1) and a driver too",
+		Install: "the library of `sgs backends install onnxruntime` (Linux x64, Windows, macOS)",
+		Needs:   "a device of Vulkan, Direct3D 12 or Metal; on Linux the Vulkan loader (libvulkan1) and a driver, which may be one in software",
 		Options: []string{"deviceId", "powerPreference", "preferredLayout", "enableGraphCapture", "enableInt64", "validationMode", "storageBufferCacheMode", "uniformBufferCacheMode", "queryResolveBufferCacheMode", "defaultBufferCacheMode", "forceCpuNodeNames", "dawnBackendType"}},
 	{Name: "cuda", Runtime: "CUDAExecutionProvider", Library: "onnxruntime_providers_cuda",
 		Install: "the Python package onnxruntime-gpu with the CUDA and cuDNN that it names; name its libonnxruntime by --ort-lib or SGS_ORT_LIB",
+		Needs:   "an NVIDIA device and its driver, CUDA and cuDNN",
 		Options: []string{"device_id", "gpu_mem_limit", "arena_extend_strategy", "cudnn_conv_algo_search", "cudnn_conv_use_max_workspace", "cudnn_conv1d_pad_to_nc1d", "do_copy_in_default_stream", "enable_cuda_graph", "enable_skip_layer_norm_strict_mode", "prefer_nhwc", "use_tf32", "fuse_conv_bias", "sdpa_kernel", "tunable_op_enable", "tunable_op_tuning_enable", "use_ep_level_unified_stream"}},
 	{Name: "tensorrt", Runtime: "TensorrtExecutionProvider", Library: "onnxruntime_providers_tensorrt",
 		Install: "the Python package onnxruntime-gpu with CUDA, cuDNN and TensorRT; name its libonnxruntime by --ort-lib or SGS_ORT_LIB",
+		Needs:   "an NVIDIA device and its driver, CUDA, cuDNN and TensorRT",
 		Options: []string{"device_id", "trt_max_workspace_size", "trt_max_partition_iterations", "trt_min_subgraph_size", "trt_fp16_enable", "trt_bf16_enable", "trt_int8_enable", "trt_dla_enable", "trt_dla_core", "trt_builder_optimization_level", "trt_auxiliary_streams", "trt_layer_norm_fp32_fallback", "trt_profile_min_shapes", "trt_profile_max_shapes", "trt_profile_opt_shapes", "trt_cuda_graph_enable", "trt_sparsity_enable", "trt_force_sequential_engine_build", "trt_context_memory_sharing_enable"}},
 	{Name: "coreml", Runtime: "CoreMLExecutionProvider",
 		Install: "the library of `sgs backends install onnxruntime` on macOS, the only system that has it",
 		Options: []string{"ModelFormat", "MLComputeUnits", "RequireStaticInputShapes", "EnableOnSubgraphs", "SpecializationStrategy", "ProfileComputePlan", "AllowLowPrecisionAccumulationOnGPU"}},
 	{Name: "directml", Runtime: "DmlExecutionProvider",
 		Install: "the library of `sgs backends install onnxruntime` on Windows, the only system that has it",
+		Needs:   "a device of Direct3D 12",
 		Options: []string{"device_id"}},
 	{Name: "openvino", Runtime: "OpenVINOExecutionProvider", Library: "onnxruntime_providers_openvino",
 		Install: "the Python package onnxruntime-openvino; name its libonnxruntime by --ort-lib or SGS_ORT_LIB",
+		Needs:   "an Intel processor, or a device of its with the driver",
 		Options: []string{"device_type", "precision", "num_of_threads", "num_streams", "enable_opencl_throttling", "enable_qdq_optimizer", "disable_dynamic_shapes", "model_priority"}},
 }
 
@@ -140,6 +147,3 @@ func (o Options) OptionsOf(provider string) map[string]string {
 	}
 	return nil
 }
-
-// CustomOps is the session option that names a native library of operators.
-const CustomOps = "custom_ops"

@@ -99,6 +99,10 @@ func New(o Options) *Host {
 	return h
 }
 
+// Close ends what scripts left open: sessions, with their processes. Scripts can run
+// afterwards.
+func (h *Host) Close() { h.env.Close() }
+
 // Env returns the environment that the values of this host share.
 func (h *Host) Env() *value.Env { return h.env }
 

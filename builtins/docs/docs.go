@@ -49,6 +49,7 @@ var types = []struct{ name, doc string }{
 	{"tensor", "a tensor: a variable, or a constant with its values"},
 	{"function", "a model-local function, which has the methods of a graph as well"},
 	{"array", "an array of values"},
+	{"session", "a model that is ready to run"},
 }
 
 // New makes the index of what a host has predeclared and of its types.

@@ -20,14 +20,14 @@ import (
 func (k *Kit) searchFuncs() []*builtin.Func {
 	return []*builtin.Func{
 		{
-			Name: "compare", Doc: "runs a model twice and compares the results by name: on two backends, or against another model or saved outputs on the first. A value passes when |a-b| <= atol + rtol*|b|. The report names the first value, in topological order, that differs.",
+			Name: "compare", Doc: "runs a model twice and compares the results by name: on two backends, or against another model or saved outputs on the first. A value passes when |a-b| <= atol + rtol*|b|. The report names the first value, in topological order, that differs; placement has, for either result, the nodes by provider, None on a backend without.",
 			Params: []builtin.Param{
 				builtin.Req("g", "graph or path", "the model"), builtin.Opt("other", nil, "graph, path or dict", "a second model, or saved outputs: a dict or an .npz file"),
-				builtin.Opt("backends", nil, "list of string", `the backends, "onnxruntime:cuda,cpu" naming providers; None for the reference and, without other, onnxruntime`),
+				builtin.Opt("backends", nil, "list of string or session", `the backends, "onnxruntime:cuda,cpu" naming providers, or sessions; None for the reference and, without other, onnxruntime`),
 				builtin.Opt("inputs", nil, "dict", "arrays by input name, None for seeded random ones"),
 				builtin.Opt("outputs", nil, "list of string", `which values, None for the model's outputs, "all" for every one`),
 				builtin.Opt("rtol", 1e-4, "float", "the relative tolerance"), builtin.Opt("atol", 1e-4, "float", "the absolute tolerance"),
-				builtin.Opt("equal_nan", true, "bool", "whether NaN equals NaN"), isolateParam,
+				builtin.Opt("equal_nan", true, "bool", "whether NaN equals NaN"), optionsParam, isolateParam,
 			},
 			Returns: "report", Example: smallGraph + "r = compare(g, g, inputs = {\"x\": [1, -2]})\nassert.true(r.ok)\nassert.eq(r.first_diverging, None)", Fn: k.compare,
 		},
@@ -46,6 +46,7 @@ func (k *Kit) searchFuncs() []*builtin.Func {
 type half struct {
 	values map[string]array.Value
 	order  []string // the names, in topological order
+	placed *runtime.Profile
 }
 
 func (k *Kit) compare(c *builtin.Call) (starlark.Value, error) {
@@ -70,7 +71,7 @@ func (k *Kit) compare(c *builtin.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	r := comparedReport(a, b, tol, outputs == nil)
-	if len(r.lines) == 0 {
+	if r.fields["outputs"].(*starlark.Dict).Len() == 0 {
 		return nil, errors.New("compare: the results have no value of a common name")
 	}
 	if !r.ok && outputs == nil && c.IsNone("other") { // look inside, for where it begins
@@ -103,12 +104,12 @@ func wantedOutputs(c *builtin.Call) []string {
 
 // halves computes, or takes from other, the two results.
 func (k *Kit) halves(c *builtin.Call, g value.Graph, inputs map[string]array.Value, outputs []string) (a, b half, err error) {
-	specs := []string{"reference"}
+	specs := []starlark.Value{starlark.String("reference")}
 	if c.IsNone("other") {
-		specs = append(specs, "onnxruntime")
+		specs = append(specs, starlark.String("onnxruntime"))
 	}
 	if !c.IsNone("backends") {
-		specs = c.Strs("backends")
+		specs = c.List("backends")
 	}
 	switch {
 	case c.Err() != nil:
@@ -151,9 +152,17 @@ func (k *Kit) halves(c *builtin.Call, g value.Graph, inputs map[string]array.Val
 	return a, b, err
 }
 
-func (k *Kit) half(c *builtin.Call, g value.Graph, spec string, inputs map[string]array.Value, outputs []string) (half, error) {
-	name, list, _ := strings.Cut(spec, ":")
-	o := runtime.Options{Outputs: outputs}
+// half runs a model on a backend of that name, or what a session is open of.
+func (k *Kit) half(c *builtin.Call, g value.Graph, spec starlark.Value, inputs map[string]array.Value, outputs []string) (half, error) {
+	if s, ok := spec.(*Session); ok {
+		return s.half(c, inputs, outputs)
+	}
+	text, err := builtin.AsString(spec, "backends")
+	if err != nil {
+		return half{}, err
+	}
+	name, list, _ := strings.Cut(text, ":")
+	o := runtime.Options{Outputs: outputs, Profile: 1}
 	if list != "" {
 		o.Providers = strings.Split(list, ",")
 	}
@@ -161,11 +170,49 @@ func (k *Kit) half(c *builtin.Call, g value.Graph, spec string, inputs map[strin
 	if err != nil {
 		return half{}, err
 	}
-	values, err := runModel(c.Context(), b, g, inputs, o)
-	if err != nil {
-		return half{}, fmt.Errorf("%s: %w", spec, err)
+	if err := optionsOfHalf(c, &o, name); err != nil {
+		return half{}, err
 	}
-	return half{values, valueOrder(g.IR(), values)}, nil
+	values, profile, err := runModel(c.Context(), b, g, inputs, o)
+	if err != nil {
+		return half{}, fmt.Errorf("%s: %w", text, err)
+	}
+	return half{values, valueOrder(g.IR(), values), profile}, nil
+}
+
+// optionsOfHalf reads the argument options for one of two backends: what names a
+// provider is for the one that has it, and the reference backend takes none.
+func optionsOfHalf(c *builtin.Call, o *runtime.Options, backend string) error {
+	if err := nativeOptions(c, o); err != nil {
+		return err
+	}
+	if backend == "reference" {
+		o.Settings = nil
+	}
+	for name := range o.ProviderOptions {
+		if !slices.ContainsFunc(o.Providers, func(p string) bool { return runtime.IsProvider(p, name) }) {
+			delete(o.ProviderOptions, name)
+		}
+	}
+	return nil
+}
+
+func (s *Session) half(c *builtin.Call, inputs map[string]array.Value, outputs []string) (half, error) {
+	if s.closed {
+		return half{}, errClosed
+	}
+	if outputs != nil {
+		return half{}, c.ArgErrorf("outputs", "got %q, want None: a session has the outputs that it was made with", outputs)
+	}
+	values, err := s.s.Run(c.Context(), inputs)
+	if err != nil {
+		return half{}, fmt.Errorf("%s: %w", s.name, err)
+	}
+	h := half{values: values, order: valueOrder(s.g.IR(), values)}
+	if p, ok := s.s.(runtime.Profiled); ok {
+		h.placed, err = p.Profile()
+	}
+	return h, err
 }
 
 // valueOrder lists the values' names as the graph makes them.
@@ -222,7 +269,21 @@ func comparedReport(a, b half, tol runtime.Tolerance, all bool) *Report {
 		_ = outputs.SetKey(starlark.String(name), difference(d)) // a string is hashable and the dict is new
 	}
 	r.fields["outputs"] = outputs
+	r.place(a, b)
 	return r
+}
+
+// place adds which provider ran which nodes on either side.
+func (r *Report) place(halves ...half) {
+	sides := make([]starlark.Value, len(halves))
+	for i, h := range halves {
+		sides[i] = starlark.None
+		if h.placed != nil {
+			sides[i] = placed(h.placed)
+			r.lines = append(r.lines, placementLines(h.placed)...)
+		}
+	}
+	r.fields["placement"] = starlark.NewList(sides)
 }
 
 func difference(d runtime.Difference) starlark.Value {

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -86,14 +87,13 @@ func modelOf(g value.Graph) (*ir.Model, error) {
 // Funcs returns the predeclared functions.
 func (k *Kit) Funcs() []*builtin.Func {
 	return append([]*builtin.Func{
-		openFunc,
+		openFunc, k.sessionFunc(),
 		{
 			Name: "run", Doc: "runs a model on inputs and returns its outputs by name. An input that is not given is an error; random_inputs makes them.",
 			Params: []builtin.Param{
 				builtin.Req("g", "graph or path", "the model"), builtin.Opt("inputs", builtin.NoDict, "dict", "arrays by input name"),
-				builtin.Opt("backend", "reference", "string", "the backend"), builtin.Opt("outputs", nil, "list of string", `which values, None for the model's outputs, "all" for every one`),
-				builtin.Opt("providers", nil, "list of string", "execution providers of a native backend, best first"),
-				isolateParam,
+				builtin.Opt("backend", "reference", "string", "the backend; onnxruntime where providers are given"), builtin.Opt("outputs", nil, "list of string", `which values, None for the model's outputs, "all" for every one`),
+				providersParam, optionsParam, isolateParam,
 			},
 			Returns: "dict", Example: "g = graph(inputs = [variable(\"x\", \"float32\", [2])])\ny = g.op.Relu(g.inputs[0])\ng.outputs = [y]\nassert.eq(run(g, {\"x\": np.array([-1, 2], \"float32\")})[y.name].tolist(), [0.0, 2.0])",
 			Fn: k.run,
@@ -139,42 +139,35 @@ func (k *Kit) run(c *builtin.Call) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := runtime.Options{Providers: c.Strs("providers")}
-	switch v := c.Value("outputs").(type) {
-	case starlark.NoneType:
-	case starlark.String:
-		o.Outputs = []string{string(v)}
-		if v == "all" {
-			o.Outputs = []string{runtime.All}
-		}
-	default:
-		o.Outputs = c.Strs("outputs")
-	}
-	b, err := k.backend(c, c.Str("backend"))
-	if err != nil || c.Err() != nil {
+	o := runtime.Options{Providers: c.Strs("providers"), Outputs: wantedOutputs(c)}
+	if err := nativeOptions(c, &o); err != nil {
 		return nil, err
 	}
-	out, err := runModel(c.Context(), b, g, inputs, o)
+	b, err := k.backendFor(c, o.Providers)
+	if err != nil || c.Err() != nil {
+		return nil, cmp.Or(err, c.Err())
+	}
+	out, _, err := runModel(c.Context(), b, g, inputs, o)
 	if err != nil {
 		return nil, err
 	}
 	return Results(out), nil
 }
 
-func runModel(ctx context.Context, b runtime.Backend, g value.Graph, inputs map[string]array.Value, o runtime.Options) (map[string]array.Value, error) {
-	m, err := modelOf(g)
+// runModel returns the outputs, and the profile where o asks for one and the backend
+// has it.
+func runModel(ctx context.Context, b runtime.Backend, g value.Graph, inputs map[string]array.Value, o runtime.Options) (map[string]array.Value, *runtime.Profile, error) {
+	s, err := newSession(ctx, b, g, o)
 	if err != nil {
-		return nil, err
-	}
-	if err := m.Verify(); err != nil {
-		return nil, err
-	}
-	s, err := b.NewSession(ctx, m, o)
-	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer s.Close()
-	return s.Run(ctx, inputs)
+	out, err := s.Run(ctx, inputs)
+	if p, ok := s.(runtime.Profiled); err == nil && ok && o.Profile != 0 {
+		profile, err := p.Profile()
+		return out, profile, err
+	}
+	return out, nil, err
 }
 
 // asInputs converts the argument inputs: arrays of the type that the model takes.

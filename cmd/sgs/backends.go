@@ -16,12 +16,14 @@ func newBackends(a *app) *cobra.Command {
 		Args:  noCommand,
 		RunE:  func(*cobra.Command, []string) error { a.listBackends(); return nil },
 	}
-	c.AddCommand(&cobra.Command{
+	doctor := &cobra.Command{
+		Use: "doctor", Short: "Try each backend and execution provider: present, missing (what to install) or broken (the runtime's own words)", Args: args("none", 0, 0),
+	}
+	asJSON := doctor.Flags().Bool("json", false, "print one JSON document")
+	doctor.RunE = func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), *asJSON) }
+	c.AddCommand(doctor, &cobra.Command{
 		Use: "list", Short: "List the backends", Args: args("none", 0, 0),
 		RunE: func(*cobra.Command, []string) error { a.listBackends(); return nil },
-	}, &cobra.Command{
-		Use: "doctor", Short: "Load each backend and say what it is, or why it fails", Args: args("none", 0, 0),
-		RunE: func(*cobra.Command, []string) error { return a.doctor() },
 	}, &cobra.Command{
 		Use: "install onnxruntime", Short: "Install ONNX Runtime into the user's cache", Args: args("onnxruntime", 1, 1),
 		RunE: func(cmd *cobra.Command, got []string) error {
@@ -47,21 +49,6 @@ func (a *app) listBackends() {
 			fmt.Fprintf(a.stdout, "%s: available\n", b.Name())
 		}
 	}
-}
-
-// doctor loads the native backend; a missing one is exit status 4.
-func (a *app) doctor() error {
-	fmt.Fprintln(a.stdout, "reference: present, built in")
-	v, err := nativeVersion(a)
-	if err != nil {
-		return &statusError{exitBackend, err}
-	}
-	lib, where, err := ortlib.Find(a.ortLib)
-	if err != nil {
-		return &statusError{exitBackend, err}
-	}
-	fmt.Fprintf(a.stdout, "onnxruntime: present, version %s, %s (found by %s)\n", v, lib, where)
-	return nil
 }
 
 // backendNames lists the backends of this build for version.

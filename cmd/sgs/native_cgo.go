@@ -20,9 +20,18 @@ func (a *app) onnxRuntime() runtime.Backend {
 	return worker.New(b, worker.Options{Setting: a.ortLib, Limit: a.callTimeout})
 }
 
-// nativeVersion returns the version of ONNX Runtime, loading it.
-func nativeVersion(a *app) (string, error) {
-	return a.onnxRuntime().(interface{ Version() (string, error) }).Version()
+// nativeLibrary returns the version of ONNX Runtime and the providers that its
+// library has, loading it.
+func nativeLibrary(a *app) (version string, providers []string, err error) {
+	b := a.onnxRuntime().(interface {
+		Version() (string, error)
+		Providers() ([]string, error)
+	})
+	if version, err = b.Version(); err != nil {
+		return "", nil, err
+	}
+	providers, err = b.Providers()
+	return version, providers, err
 }
 
 // beWorker makes this process a worker if it was started as one.

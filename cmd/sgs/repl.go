@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/starlarkgs/starlarkgs/repl"
+	"github.com/starlarkgs/starlarkgs/starlarkgs"
 )
 
 func newRepl(a *app) *cobra.Command {
@@ -22,16 +23,9 @@ func newRepl(a *app) *cobra.Command {
 		Args:  args("SCRIPT.star and MODEL at most", 0, 2),
 		RunE: func(cmd *cobra.Command, got []string) error {
 			h := a.host(f)
+			defer h.Close()
 			for _, path := range got {
-				src := fmt.Sprintf("g = open(%q)", path)
-				if strings.HasSuffix(path, ".star") {
-					text, err := os.ReadFile(path)
-					if err != nil {
-						return err
-					}
-					src = string(text)
-				}
-				if _, err := h.Chunk(cmd.Context(), path, src); err != nil {
+				if err := atPrompt(cmd.Context(), h, path); err != nil {
 					return err
 				}
 			}
@@ -61,6 +55,24 @@ func (a *app) promptOptions(in io.ReadCloser) repl.Options {
 		o.Banner = "sgs " + version + ": help(x) explains any value; exit or Ctrl-D leaves"
 	}
 	return o
+}
+
+// atPrompt runs a script, or binds a model to g; the user who names a file lets it be
+// read.
+func atPrompt(ctx context.Context, h *starlarkgs.Host, path string) error {
+	if !strings.HasSuffix(path, ".star") {
+		m, err := openModel(path)
+		if err == nil {
+			h.Define("g", h.Env().Graph(m.Graph()))
+		}
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = h.Chunk(ctx, path, string(text))
+	return err
 }
 
 // historyFile is where the prompt keeps its history.

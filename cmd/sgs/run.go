@@ -103,6 +103,7 @@ func newRun(a *app) *cobra.Command {
 				return a.supervise(cmd, f, script)
 			}
 			h := a.host(f)
+			defer h.Close()
 			switch {
 			case cmd.Flags().Changed("code"):
 				_, err := h.RunSource(cmd.Context(), "-c", code, got)

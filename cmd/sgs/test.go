@@ -175,6 +175,7 @@ func (a *app) testFile(ctx context.Context, file string, only *regexp.Regexp, f 
 	o.Stdout, o.Stderr = &out, &out
 	o.Predeclared = starlark.StringDict{"assert": assert.Module()}
 	h := starlarkgs.New(o)
+	defer h.Close()
 	timed := func(name string, run func() error) testResult {
 		out.Reset()
 		start := time.Now()

@@ -39,27 +39,6 @@ var settings = []setting{
 	{runtime.CustomOps, "the path of a library of operators", customOps},
 }
 
-// entries are those of the runtime's configuration that are known. It takes any
-// name and ignores those that it lacks, so one that is nearly one of these is refused.
-var entries = []string{
-	"ep.context_embed_mode", "ep.context_enable", "ep.context_file_path",
-	"mlas.disable_kleidiai", "mlas.use_lut_gemm",
-	"optimization.disable_specified_optimizers", "optimization.enable_cast_chain_elimination", "optimization.enable_gelu_approximation",
-	"optimization.minimal_build_optimizations",
-	"session.allow_released_opsets_only", "session.collect_node_memory_stats_to_file", "session.debug_layout_transformation",
-	"session.disable_aot_function_inlining", "session.disable_cpu_ep_fallback", "session.disable_double_qdq_remover", "session.disable_prepacking",
-	"session.disable_qdq_constant_folding", "session.disable_quant_qdq", "session.dynamic_block_base", "session.enable_dq_matmulnbits_fusion",
-	"session.enable_quant_qdq_cleanup", "session.force_spinning_stop", "session.graph_optimizations_loop_level",
-	"session.inter_op.allow_spinning", "session.inter_op.spin_backoff_max", "session.inter_op.spin_duration_us",
-	"session.intra_op.allow_spinning", "session.intra_op.spin_backoff_max", "session.intra_op.spin_duration_us", "session.intra_op_thread_affinities",
-	"session.node_partition_config_file", "session.qdq_matmulnbits_accuracy_level", "session.qdq_matmulnbits_block_size", "session.qdqisint8allowed",
-	"session.record_ep_graph_assignment_info", "session.set_denormal_as_zero", "session.strict_shape_type_inference",
-	"session.use_device_allocator_for_initializers", "session.use_env_allocators", "session.x64quantprecision",
-}
-
-// dimensionPrefix begins the names of the settings that give a symbol its size.
-const dimensionPrefix = "dimension."
-
 // apply sets the options of a session, in the order of their names.
 func apply(o *ort.SessionOptions, given map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -71,10 +50,10 @@ func apply(o *ort.SessionOptions, given map[string]string) error {
 }
 
 func applyOne(o *ort.SessionOptions, name, text string) error {
-	if symbol, ok := strings.CutPrefix(name, dimensionPrefix); ok {
+	if symbol, ok := strings.CutPrefix(name, runtime.DimensionPrefix); ok {
 		return dimension(o, symbol, text)
 	}
-	names := []string{dimensionPrefix + "SYMBOL"}
+	names := []string{runtime.DimensionPrefix + "SYMBOL"}
 	for _, s := range settings {
 		names = append(names, s.name)
 		if s.name != name {
@@ -91,7 +70,8 @@ func applyOne(o *ort.SessionOptions, name, text string) error {
 	if !strings.Contains(name, ".") {
 		return runtime.OptionErrorf("session option %q: got none of that name, want one of %q or an entry of the runtime's configuration, as session.disable_prepacking%s", name, names, spell.Hint(name, names))
 	}
-	if near := spell.Hint(name, entries); near != "" && !slices.Contains(entries, name) {
+	known := slices.Concat(runtime.ConfigEntries, runtime.FileEntries) // it takes any name, and ignores one that it lacks
+	if near := spell.Hint(name, known); near != "" && !slices.Contains(known, name) {
 		return runtime.OptionErrorf("session option %q: got an entry that the runtime does not have%s", name, near)
 	}
 	if err := o.AddSessionConfigEntry(name, text); err != nil {
@@ -154,7 +134,7 @@ func deterministic(o *ort.SessionOptions, on bool) error {
 func dimension(o *ort.SessionOptions, symbol, text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || symbol == "" {
-		return runtime.OptionErrorf("session option %q: got %q, want the size of a symbol, as dimension.N=1", dimensionPrefix+symbol, text)
+		return runtime.OptionErrorf("session option %q: got %q, want the size of a symbol, as dimension.N=1", runtime.DimensionPrefix+symbol, text)
 	}
 	name := C.CString(symbol)
 	defer C.free(unsafe.Pointer(name))

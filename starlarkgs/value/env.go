@@ -39,6 +39,8 @@ type Env struct {
 	// Table renders the table that print shows of a single value.
 	Table func(v starlark.Value) string
 
+	closers []func() // of what scripts left open
+
 	frozen map[any]bool // nodes and tensors of no graph that were frozen
 	step   Step
 }
@@ -136,6 +138,17 @@ func (e *Env) Warn(t *starlark.Thread, format string, args ...any) {
 		}
 	}
 	fmt.Fprintf(e.Stderr, "%swarning: %s\n", pos, fmt.Sprintf(format, args...))
+}
+
+// OnClose has f called when the host is closed.
+func (e *Env) OnClose(f func()) { e.closers = append(e.closers, f) }
+
+// Close closes what scripts left open.
+func (e *Env) Close() {
+	for _, f := range slices.Backward(e.closers) {
+		f()
+	}
+	e.closers = nil
 }
 
 func (e *Env) freezeLoose(x any) {
