@@ -396,5 +396,5 @@ func (c *Infer) headDims(i, past int) []sym.Expr {
 }
 
 var attentionOps = []Op{
-	{Name: "Attention", Since: 23, Infer: inferAttention, Eval: attend},
+	{Name: "Attention", Since: 23, Checks: []Check{rankIn(0, 3, 4), rankIn(1, 3, 4), rankIn(2, 3, 4), headsFit}, Infer: inferAttention, Eval: attend},
 }

@@ -157,7 +157,7 @@ func inferBitCast(c *Infer) error {
 
 var bitOps = []Op{
 	{Name: "BitCast", Since: 26, Infer: inferBitCast, Eval: bitCast},
-	{Name: "BitShift", Since: 11, Infer: inferBinary(nil), Eval: bitShift},
+	{Name: "BitShift", Since: 11, Checks: []Check{oneOf("direction", "LEFT", "RIGHT")}, Infer: inferBinary(nil), Eval: bitShift},
 	{Name: "BitwiseAnd", Since: 18, Infer: inferBinary(nil), Eval: bitwise(func(x, y uint64) uint64 { return x & y })},
 	{Name: "BitwiseOr", Since: 18, Infer: inferBinary(nil), Eval: bitwise(func(x, y uint64) uint64 { return x | y })},
 	{Name: "BitwiseXor", Since: 18, Infer: inferBinary(nil), Eval: bitwise(func(x, y uint64) uint64 { return x ^ y })},

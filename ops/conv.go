@@ -589,5 +589,5 @@ func inferConvTranspose(c *Infer) error {
 
 var convOps = []Op{
 	{Name: "Conv", Since: 1, Infer: inferConv, Eval: conv},
-	{Name: "ConvTranspose", Since: 1, Infer: inferConvTranspose, Eval: convTranspose},
+	{Name: "ConvTranspose", Since: 1, Checks: []Check{rankIn(0, 3, -1), divides("group", 0, 1, -1), meet(0, 1, 1, 0)}, Infer: inferConvTranspose, Eval: convTranspose},
 }

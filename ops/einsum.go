@@ -204,7 +204,11 @@ func inferEinsum(c *Infer) error {
 		for d, l := range []rune(term) {
 			n := c.Fact(i).Dims[d]
 			if had, ok := dims[l]; ok {
-				n = broadcastDim(had, n)
+				both, err := meetDims([]sym.Expr{had}, []sym.Expr{n})
+				if err != nil {
+					return c.Errorf("input %d: got size %s for %q, want %s", i, n, l, had)
+				}
+				n = both[0]
 			}
 			dims[l] = n
 		}

@@ -128,5 +128,5 @@ func swiglu(c *Call) error {
 
 var flexAttentionOps = []Op{
 	{Domain: "ai.onnx.preview", Name: "FlexAttention", Since: 1, Infer: inferFlexAttention, Eval: flexAttention},
-	{Name: "SwiGLU", Since: 28, Infer: inferSame, Eval: swiglu},
+	{Name: "SwiGLU", Since: 28, Checks: []Check{alike(0, 1)}, Infer: inferSame, Eval: swiglu},
 }

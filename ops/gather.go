@@ -300,7 +300,7 @@ func inferOneHot(c *Infer) error {
 
 var gatherOps = []Op{
 	{Name: "Gather", Since: 1, Infer: inferGather, Eval: gather},
-	{Name: "GatherElements", Since: 11, Infer: inferGatherElements, Eval: gatherElements},
+	{Name: "GatherElements", Since: 11, Checks: []Check{indicesFit}, Infer: inferGatherElements, Eval: gatherElements},
 	{Name: "GatherND", Since: 11, Infer: inferGatherND, Eval: gatherND},
 	{Name: "OneHot", Since: 9, Infer: inferOneHot, Eval: oneHot},
 }

@@ -328,7 +328,7 @@ var layoutOps = []Op{
 	{Name: "Transpose", Since: 1, Infer: inferTranspose, Eval: transpose},
 	{Name: "Expand", Since: 8, Infer: inferExpand, Eval: expand},
 	{Name: "Tile", Since: 1, Infer: inferTileOne, Eval: tileOne},
-	{Name: "Tile", Since: 6, Infer: inferTile, Eval: tile},
-	{Name: "DepthToSpace", Since: 1, Infer: inferBlocks(true), Eval: depthToSpace},
-	{Name: "SpaceToDepth", Since: 1, Infer: inferBlocks(false), Eval: spaceToDepth},
+	{Name: "Tile", Since: 6, Checks: []Check{numbersFor(1, 1)}, Infer: inferTile, Eval: tile},
+	{Name: "DepthToSpace", Since: 1, Checks: []Check{rankIn(0, 4, 4), oneOf("mode", "DCR", "CRD"), blocksFit}, Infer: inferBlocks(true), Eval: depthToSpace},
+	{Name: "SpaceToDepth", Since: 1, Checks: []Check{rankIn(0, 4, 4), divides("blocksize", 0, 2, 4), divides("blocksize", 0, 3, 4)}, Infer: inferBlocks(false), Eval: spaceToDepth},
 }

@@ -133,6 +133,6 @@ func inferLoss(c *Infer) error {
 }
 
 var lossOps = []Op{
-	{Name: "NegativeLogLikelihoodLoss", Since: 12, Infer: inferLoss, Eval: negativeLogLikelihood},
-	{Name: "SoftmaxCrossEntropyLoss", Since: 12, Infer: inferLoss, Eval: softmaxCrossEntropy},
+	{Name: "NegativeLogLikelihoodLoss", Since: 12, Checks: []Check{targetsFit, oneOf("reduction", "none", "sum", "mean")}, Infer: inferLoss, Eval: negativeLogLikelihood},
+	{Name: "SoftmaxCrossEntropyLoss", Since: 12, Checks: []Check{targetsFit, oneOf("reduction", "none", "sum", "mean")}, Infer: inferLoss, Eval: softmaxCrossEntropy},
 }

@@ -196,7 +196,10 @@ func inferMatMul(c *Infer) error {
 				return c.Errorf("inputs: got %s and %s: %d columns do not meet %d rows", dimsText(am), dimsText(bm), x, y)
 			}
 		}
-		out.Dims = broadcastDims(am[:max(0, len(am)-2)], bm[:max(0, len(bm)-2)])
+		var err error
+		if out.Dims, err = meetDims(am[:max(0, len(am)-2)], bm[:max(0, len(bm)-2)]); err != nil {
+			return c.Errorf("inputs: %w", err)
+		}
 		if out.Dims == nil {
 			out.Dims = []sym.Expr{}
 		}
@@ -306,6 +309,6 @@ func inferGemm(c *Infer) error {
 }
 
 var matmulOps = []Op{
-	{Name: "MatMul", Since: 1, Infer: inferMatMul, Eval: matmul},
-	{Name: "Gemm", Since: 1, Infer: inferGemm, Eval: evalGemm},
+	{Name: "MatMul", Since: 1, Checks: []Check{rankIn(0, 1, -1), rankIn(1, 1, -1)}, Infer: inferMatMul, Eval: matmul},
+	{Name: "Gemm", Since: 1, Checks: []Check{rankIn(0, 2, 2), rankIn(1, 2, 2), gemmFits}, Infer: inferGemm, Eval: evalGemm},
 }

@@ -342,8 +342,8 @@ func instanceNorm(c *Call) error {
 }
 
 var normOps = []Op{
-	{Name: "BatchNormalization", Since: 1, Infer: inferBatchNorm, Eval: batchNorm},
+	{Name: "BatchNormalization", Since: 1, Checks: []Check{rankIn(0, 2, -1), perChannel(1, 2, 3, 4)}, Infer: inferBatchNorm, Eval: batchNorm},
 	{Name: "Dropout", Since: 7, Infer: inferDropout, Eval: dropout},
-	{Name: "LayerNormalization", Since: 17, Infer: inferLayerNorm, Eval: layerNorm},
-	{Name: "InstanceNormalization", Since: 6, Infer: inferSame, Eval: instanceNorm},
+	{Name: "LayerNormalization", Since: 17, Checks: []Check{spreadsBehind(-1, 1, 2)}, Infer: inferLayerNorm, Eval: layerNorm},
+	{Name: "InstanceNormalization", Since: 6, Checks: []Check{rankIn(0, 3, -1), perChannel(1, 2)}, Infer: inferSame, Eval: instanceNorm},
 }

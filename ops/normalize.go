@@ -218,9 +218,9 @@ func groupsOver(shape []int, over []bool) func(i int) int {
 }
 
 var normalizeOps = []Op{
-	{Name: "RMSNormalization", Since: 23, Infer: inferSame, Eval: rmsNorm},
-	{Name: "GroupNormalization", Since: 18, Infer: inferSame, Eval: groupNorm},
-	{Name: "LRN", Since: 1, Infer: inferSame, Eval: lrn},
-	{Name: "LpNormalization", Since: 1, Infer: inferSame, Eval: lpNorm},
+	{Name: "RMSNormalization", Since: 23, Checks: []Check{spreadsBehind(-1, 1)}, Infer: inferSame, Eval: rmsNorm},
+	{Name: "GroupNormalization", Since: 18, Checks: []Check{rankIn(0, 2, -1), divides("num_groups", 0, 1, -1), perGroup}, Infer: inferSame, Eval: groupNorm},
+	{Name: "LRN", Since: 1, Checks: []Check{rankIn(0, 2, -1)}, Infer: inferSame, Eval: lrn},
+	{Name: "LpNormalization", Since: 1, Checks: []Check{axisIn("axis", -1)}, Infer: inferSame, Eval: lpNorm},
 	{Name: "MeanVarianceNormalization", Since: 9, Infer: inferSame, Eval: meanVariance},
 }

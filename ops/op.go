@@ -22,6 +22,8 @@ type Op struct {
 	Domain string // "" is ai.onnx
 	Name   string
 	Since  int // the first opset whose behaviour the entry has
+	// Checks refuse, before Infer, what the operator can't take.
+	Checks []Check
 	// Infer tells the outputs' types, shapes and small integer values. Nil
 	// means the output types follow from the schema's type constraints alone.
 	Infer func(*Infer) error

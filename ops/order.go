@@ -394,5 +394,5 @@ var orderOps = []Op{
 	{Name: "TopK", Since: 1, Infer: inferTopK, Eval: topK},
 	{Name: "Unique", Since: 11, Infer: inferUnique, Eval: unique},
 	{Name: "NonZero", Since: 9, Infer: inferNonZero, Eval: nonZero},
-	{Name: "NonMaxSuppression", Since: 10, Infer: inferNMS, Eval: nonMaxSuppression},
+	{Name: "NonMaxSuppression", Since: 10, Checks: []Check{rankIn(0, 3, 3), rankIn(1, 3, 3), meet(0, 0, 1, 0), meet(0, 1, 1, 2)}, Infer: inferNMS, Eval: nonMaxSuppression},
 }

@@ -366,6 +366,6 @@ func inferCenterCropPad(c *Infer) error {
 }
 
 var padOps = []Op{
-	{Name: "Pad", Since: 1, Infer: inferPad, Eval: pad},
+	{Name: "Pad", Since: 1, Checks: []Check{oneOf("mode", "constant", "reflect", "edge", "wrap")}, Infer: inferPad, Eval: pad},
 	{Name: "CenterCropPad", Since: 18, Infer: inferCenterCropPad, Eval: centerCropPad},
 }

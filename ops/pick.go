@@ -168,7 +168,7 @@ func inferCompress(c *Infer) error {
 }
 
 var pickOps = []Op{
-	{Name: "Trilu", Since: 14, Infer: inferSame, Eval: trilu},
-	{Name: "ReverseSequence", Since: 10, Infer: inferSame, Eval: reverseSequence},
+	{Name: "Trilu", Since: 14, Checks: []Check{rankIn(0, 2, -1)}, Infer: inferSame, Eval: trilu},
+	{Name: "ReverseSequence", Since: 10, Checks: []Check{rankIn(0, 2, -1), lengthsFit}, Infer: inferSame, Eval: reverseSequence},
 	{Name: "Compress", Since: 9, Infer: inferCompress, Eval: compress},
 }

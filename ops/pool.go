@@ -410,9 +410,9 @@ func smallest(x []float64) float64 {
 }
 
 var poolOps = []Op{
-	{Name: "LpPool", Since: 1, Infer: inferPool, Eval: lpPool},
-	{Name: "MaxPool", Since: 1, Infer: inferPool, Eval: maxPool},
-	{Name: "AveragePool", Since: 1, Infer: inferPool, Eval: averagePool},
+	{Name: "LpPool", Since: 1, Checks: []Check{rankIn(0, 3, -1)}, Infer: inferPool, Eval: lpPool},
+	{Name: "MaxPool", Since: 1, Checks: []Check{rankIn(0, 3, -1)}, Infer: inferPool, Eval: maxPool},
+	{Name: "AveragePool", Since: 1, Checks: []Check{rankIn(0, 3, -1)}, Infer: inferPool, Eval: averagePool},
 	{Name: "GlobalAveragePool", Since: 1, Infer: inferGlobalPool, Eval: globalPool(mean)},
 	{Name: "GlobalLpPool", Since: 1, Infer: inferGlobalPool, Eval: globalLpPool},
 	{Name: "GlobalMaxPool", Since: 1, Infer: inferGlobalPool, Eval: globalPool(largest)},

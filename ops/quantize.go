@@ -363,8 +363,8 @@ func inferQLinearMatMul(c *Infer) error {
 
 var quantizeOps = []Op{
 	{Name: "QLinearMatMul", Since: 10, Infer: inferQLinearMatMul, Eval: qlinearMatMul},
-	{Name: "QuantizeLinear", Since: 10, Infer: inferQuantize, Eval: quantize},
-	{Name: "DequantizeLinear", Since: 10, Infer: inferDequantize, Eval: dequantize},
+	{Name: "QuantizeLinear", Since: 10, Checks: []Check{scaleFits}, Infer: inferQuantize, Eval: quantize},
+	{Name: "DequantizeLinear", Since: 10, Checks: []Check{scaleFits}, Infer: inferDequantize, Eval: dequantize},
 	{Name: "DynamicQuantizeLinear", Since: 11, Infer: inferDynamicQuantize, Eval: dynamicQuantize},
 	{Name: "MatMulInteger", Since: 10, Infer: inferMatMulInteger, Eval: matmulInteger},
 }

@@ -462,6 +462,6 @@ func scaled(d sym.Expr, s float64) sym.Expr {
 }
 
 var resizeOps = []Op{
-	{Name: "Resize", Since: 10, Infer: inferResize, Eval: resize},
+	{Name: "Resize", Since: 10, Checks: []Check{oneOf("mode", "nearest", "linear", "cubic")}, Infer: inferResize, Eval: resize},
 	{Name: "Upsample", Since: 7, Infer: inferResize, Eval: resize},
 }

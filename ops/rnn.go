@@ -293,7 +293,7 @@ func inferRecurrent(gates int) func(*Infer) error {
 }
 
 var rnnOps = []Op{
-	{Name: "RNN", Since: 1, Infer: inferRecurrent(1), Eval: recurrentOf(rnnCell, rnnStep[float32], rnnStep[float64])},
-	{Name: "GRU", Since: 1, Infer: inferRecurrent(3), Eval: recurrentOf(gruCell, gruStep[float32], gruStep[float64])},
-	{Name: "LSTM", Since: 1, Infer: inferRecurrent(4), Eval: recurrentOf(lstmCell, lstmStep[float32], lstmStep[float64])},
+	{Name: "RNN", Since: 1, Checks: []Check{rankIn(0, 3, 3), rankIn(1, 3, 3), weightsFit(1)}, Infer: inferRecurrent(1), Eval: recurrentOf(rnnCell, rnnStep[float32], rnnStep[float64])},
+	{Name: "GRU", Since: 1, Checks: []Check{rankIn(0, 3, 3), rankIn(1, 3, 3), weightsFit(3)}, Infer: inferRecurrent(3), Eval: recurrentOf(gruCell, gruStep[float32], gruStep[float64])},
+	{Name: "LSTM", Since: 1, Checks: []Check{rankIn(0, 3, 3), rankIn(1, 3, 3), weightsFit(4)}, Infer: inferRecurrent(4), Eval: recurrentOf(lstmCell, lstmStep[float32], lstmStep[float64])},
 }

@@ -96,5 +96,5 @@ func (c *Call) angles(input int, h *heads, n int) (func(b, i int) []float64, err
 }
 
 var rotaryOps = []Op{
-	{Name: "RotaryEmbedding", Since: 23, Infer: inferSame, Eval: rotary},
+	{Name: "RotaryEmbedding", Since: 23, Checks: []Check{rankIn(0, 3, 4), divides("num_heads", 0, -1, 3)}, Infer: inferSame, Eval: rotary},
 }

@@ -430,9 +430,9 @@ func inferRoiAlign(c *Infer) error {
 }
 
 var sampleOps = []Op{
-	{Name: "GridSample", Since: 16, Infer: inferGridSample, Eval: gridSample},
+	{Name: "GridSample", Since: 16, Checks: []Check{oneOf("mode", "bilinear", "nearest", "bicubic", "linear", "cubic"), oneOf("padding_mode", "zeros", "border", "reflection"), meet(0, 0, 1, 0)}, Infer: inferGridSample, Eval: gridSample},
 	{Name: "AffineGrid", Since: 20, Infer: inferAffineGrid, Eval: affineGrid},
-	{Name: "RoiAlign", Since: 10, Infer: inferRoiAlign, Eval: evalRoiAlign},
+	{Name: "RoiAlign", Since: 10, Checks: []Check{rankIn(0, 4, 4), rankIn(1, 2, 2), meet(1, 0, 2, 0)}, Infer: inferRoiAlign, Eval: evalRoiAlign},
 	{Name: "MaxRoiPool", Since: 1, Infer: inferMaxRoiPool, Eval: maxRoiPool},
 	{Name: "DeformConv", Since: 19, Infer: inferConv, Eval: deformConv},
 }

@@ -224,9 +224,9 @@ func (c *Call) cachePositions(cache, upd *array.Array, axis int, first []int) (a
 }
 
 var scatterOps = []Op{
-	{Name: "Scatter", Since: 9, Infer: inferSame, Eval: scatterElements},
-	{Name: "ScatterElements", Since: 11, Infer: inferSame, Eval: scatterElements},
-	{Name: "ScatterND", Since: 11, Infer: inferScatterND, Eval: scatterND},
+	{Name: "Scatter", Since: 9, Checks: []Check{indicesFit, alike(1, 2)}, Infer: inferSame, Eval: scatterElements},
+	{Name: "ScatterElements", Since: 11, Checks: []Check{indicesFit, alike(1, 2), oneOf("reduction", "none", "add", "mul", "max", "min")}, Infer: inferSame, Eval: scatterElements},
+	{Name: "ScatterND", Since: 11, Checks: []Check{rankIn(0, 1, -1), rankIn(1, 1, -1), updatesFit, oneOf("reduction", "none", "add", "mul", "max", "min")}, Infer: inferScatterND, Eval: scatterND},
 	{Name: "TensorScatter", Since: 24, Infer: inferSame, Eval: tensorScatter},
 }
 

@@ -409,7 +409,7 @@ var shapeOps = []Op{
 	{Name: "Shape", Since: 1, Infer: inferShape, Eval: shapeOf},
 	{Name: "Size", Since: 1, Infer: inferSize, Eval: size},
 	{Name: "Reshape", Since: 1, Infer: inferReshape, Eval: reshape},
-	{Name: "Flatten", Since: 1, Infer: inferFlatten, Eval: flatten},
+	{Name: "Flatten", Since: 1, Checks: []Check{axisUpTo("axis", 1, 1)}, Infer: inferFlatten, Eval: flatten},
 	{Name: "Squeeze", Since: 1, Infer: inferSqueeze, Eval: squeeze},
 	{Name: "Unsqueeze", Since: 1, Infer: inferUnsqueeze, Eval: unsqueeze},
 }

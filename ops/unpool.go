@@ -263,5 +263,5 @@ func inferDet(c *Infer) error {
 var unpoolOps = []Op{
 	{Name: "Col2Im", Since: 18, Infer: inferCol2Im, Eval: col2im},
 	{Name: "MaxUnpool", Since: 9, Infer: inferMaxUnpool, Eval: maxUnpool},
-	{Name: "Det", Since: 11, Infer: inferDet, Eval: det},
+	{Name: "Det", Since: 11, Checks: []Check{rankIn(0, 2, -1), meet(0, -1, 0, -2)}, Infer: inferDet, Eval: det},
 }

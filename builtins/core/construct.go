@@ -202,6 +202,9 @@ func NewNode(c *builtin.Call) (starlark.Value, error) {
 }
 
 func newTensor(c *builtin.Call) (starlark.Value, error) {
+	if t := c.Value("dtype").Type(); t == "array" || t == "list" {
+		return nil, c.ArgErrorf("dtype", "got %s, want a dtype such as \"float32\"; values go by name (values = …), or use constant(name, values)", t)
+	}
 	if c.IsNone("values") {
 		return NewVariable(c)
 	}

@@ -393,7 +393,10 @@ func (e *engine) outputs(n *ir.Node) ([]ops.Fact, error) {
 
 func (e *engine) apply(c *ops.Infer, n *ir.Node, s *schema.Schema, opset int) ([]ops.Fact, error) {
 	if op := ops.Lookup(n.Domain(), n.Op(), opset); op != nil && op.Infer != nil {
-		err := op.Infer(c)
+		err := check(op, c)
+		if err == nil {
+			err = op.Infer(c)
+		}
 		if err != nil {
 			c.Out = make([]ops.Fact, n.NumOutputs())
 		}
@@ -403,6 +406,15 @@ func (e *engine) apply(c *ops.Infer, n *ir.Node, s *schema.Schema, opset int) ([
 		byConstraints(s, c)
 	}
 	return c.Out, nil
+}
+
+func check(op *ops.Op, c *ops.Infer) error {
+	for _, f := range op.Checks {
+		if err := f(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // byConstraints gives the outputs the element types that the schema ties to
