@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/starlarkgs/starlarkgs/array"
 	"github.com/starlarkgs/starlarkgs/internal/spell"
@@ -27,6 +28,14 @@ var ErrUnavailable = errors.New("the backend is not available")
 
 // ErrUnsupported tells that a backend lacks an operator of the model.
 var ErrUnsupported = errors.New("unsupported operator")
+
+// Labelled puts what an error is about before it, unless it says so itself.
+func Labelled(label string, err error) error {
+	if strings.HasPrefix(err.Error(), label+": ") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", label, err)
+}
 
 // InputError tells that the inputs of a run do not fit the model.
 type InputError struct{ text string }
@@ -161,7 +170,7 @@ func CheckInputs(ports []Port, given map[string]array.Value) error {
 	}
 	sort.Strings(extra)
 	for _, name := range extra {
-		return inputErrorf("input %q: the model has no such input, want %q%s", name, names, spell.Hint(name, names))
+		return &NameError{Text: fmt.Sprintf("input %q: the model has no such input, want %q%s", name, names, spell.Hint(name, names))}
 	}
 	symbols := map[string]int{}
 	for _, p := range ports {

@@ -175,7 +175,7 @@ func (k *Kit) half(c *builtin.Call, g value.Graph, spec starlark.Value, inputs m
 	}
 	values, profile, err := runModel(c.Context(), b, g, inputs, o)
 	if err != nil {
-		return half{}, fmt.Errorf("%s: %w", text, err)
+		return half{}, runtime.Labelled(text, err)
 	}
 	return half{values, valueOrder(g.IR(), values), profile}, nil
 }
@@ -206,7 +206,7 @@ func (s *Session) half(c *builtin.Call, inputs map[string]array.Value, outputs [
 	}
 	values, err := s.s.Run(c.Context(), inputs)
 	if err != nil {
-		return half{}, fmt.Errorf("%s: %w", s.name, err)
+		return half{}, runtime.Labelled(s.name, err)
 	}
 	h := half{values: values, order: valueOrder(s.g.IR(), values)}
 	if p, ok := s.s.(runtime.Profiled); ok {
@@ -217,20 +217,7 @@ func (s *Session) half(c *builtin.Call, inputs map[string]array.Value, outputs [
 
 // valueOrder lists the values' names as the graph makes them.
 func valueOrder(g *ir.Graph, values map[string]array.Value) []string {
-	var names []string
-	for _, n := range g.Nodes() {
-		for _, t := range n.Outputs() {
-			if t != nil && values[t.Name()] != nil {
-				names = append(names, t.Name())
-			}
-		}
-	}
-	for _, t := range g.Outputs() {
-		if n := t.Name(); values[n] != nil && !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	return names
+	return slices.DeleteFunc(runtime.ValueOrder(g), func(name string) bool { return values[name] == nil })
 }
 
 func savedHalf(d *starlark.Dict) (half, error) {

@@ -93,7 +93,8 @@ func (k *Kit) Funcs() []*builtin.Func {
 			Params: []builtin.Param{
 				builtin.Req("g", "graph or path", "the model"), builtin.Opt("inputs", builtin.NoDict, "dict", "arrays by input name"),
 				builtin.Opt("backend", "reference", "string", "the backend; onnxruntime where providers are given"), builtin.Opt("outputs", nil, "list of string", `which values, None for the model's outputs, "all" for every one`),
-				providersParam, optionsParam, isolateParam,
+				providersParam, optionsParam,
+				builtin.Opt("validate", false, "bool", "make NaN or Inf in a result an error that names the first value, in topological order, that holds any"), isolateParam,
 			},
 			Returns: "dict", Example: "g = graph(inputs = [variable(\"x\", \"float32\", [2])])\ny = g.op.Relu(g.inputs[0])\ng.outputs = [y]\nassert.eq(run(g, {\"x\": np.array([-1, 2], \"float32\")})[y.name].tolist(), [0.0, 2.0])",
 			Fn: k.run,
@@ -148,6 +149,13 @@ func (k *Kit) run(c *builtin.Call) (starlark.Value, error) {
 		return nil, cmp.Or(err, c.Err())
 	}
 	out, _, err := runModel(c.Context(), b, g, inputs, o)
+	if err == nil && c.Bool("validate") {
+		err = runtime.Validate(g.IR(), inputs, out, func() (map[string]array.Value, error) {
+			o.Outputs = []string{runtime.All}
+			all, _, err := runModel(c.Context(), b, g, inputs, o)
+			return all, err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -65,12 +65,12 @@ func (s *side) run(ctx context.Context, inputs map[string]array.Value, outputs [
 	o.Providers, o.Outputs, o.Profile = s.providers, outputs, 1
 	session, err := s.backend.NewSession(ctx, s.model, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", s.label, err)
+		return nil, nil, runtime.Labelled(s.label, err)
 	}
 	defer session.Close()
 	out, err := session.Run(ctx, inputs)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", s.label, err)
+		return nil, nil, runtime.Labelled(s.label, err)
 	}
 	if s.profile == nil {
 		if s.profile, err = placement(session); err != nil {

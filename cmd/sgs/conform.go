@@ -60,8 +60,16 @@ func (a *app) conform(ctx context.Context, dirs []string, f *conformFlags) error
 	}
 	f.Providers = providers
 	cases, err := runtimetest.Find(dirs)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case len(cases) == 0:
+		return usagef("conform: got %q, want folders with cases below them: model.onnx and test_data_set_*", dirs)
+	}
+	if b.Name() != referenceName { // a library that can't be used fails no case
+		if _, _, err := nativeLibrary(a); err != nil {
+			return &statusError{exitBackend, err}
+		}
 	}
 	l := runtimetest.Loader{Model: func(path string) (*ir.Model, error) { return onnx.Open(path, onnx.OpenOptions{}) }, Value: onnx.ReadValue}
 	results := each(ctx, cases, f.jobs, func(dir string) runtimetest.Result {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/starlarkgs/starlarkgs/array"
+	"github.com/starlarkgs/starlarkgs/ir"
 	"github.com/starlarkgs/starlarkgs/runtime"
 )
 
@@ -42,7 +43,7 @@ func newInfer(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.saveInputs, "save-inputs", "", "write the inputs to a .npz file")
 	c.Flags().IntVar(&f.iterations, "iterations", 1, "how often to run, with latency figures")
 	c.Flags().IntVar(&f.warmUp, "warm-up", 0, "runs before the first one that is timed")
-	c.Flags().BoolVar(&f.validate, "validate", false, "fail when an output holds NaN or Inf")
+	c.Flags().BoolVar(&f.validate, "validate", false, "fail when a result holds NaN or Inf, and name the first value that does")
 	return c
 }
 
@@ -106,7 +107,7 @@ func (a *app) infer(ctx context.Context, path string, f *inferFlags) error {
 		a.showTimes(times)
 	}
 	if f.validate {
-		return a.validate(out)
+		return a.validate(ctx, b, m, o, inputs, out)
 	}
 	return nil
 }
@@ -164,30 +165,21 @@ func (a *app) showTimes(times []time.Duration) {
 	fmt.Fprintf(a.stdout, "%d runs: median %s, mean %s, min %s, max %s\n", len(times), times[len(times)/2], sum/time.Duration(len(times)), times[0], times[len(times)-1])
 }
 
-// validate tells which outputs hold NaN or Inf.
-func (a *app) validate(out map[string]array.Value) error {
-	var names []string
-	for name, v := range out {
-		x, ok := v.(*array.Array)
-		if !ok || !x.DType().IsFloat() {
-			continue
-		}
-		fs, err := x.Float64s()
+// validate tells which results hold NaN or Inf, and which value is the first.
+func (a *app) validate(ctx context.Context, b runtime.Backend, m *ir.Model, o runtime.Options, inputs, out map[string]array.Value) error {
+	err := runtime.Validate(m.Graph(), inputs, out, func() (map[string]array.Value, error) {
+		o.Outputs = []string{runtime.All}
+		s, err := b.NewSession(ctx, m, o)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, e := range fs {
-			if math.IsNaN(e) || math.IsInf(e, 0) {
-				names = append(names, name)
-				break
-			}
-		}
+		defer s.Close()
+		return s.Run(ctx, inputs)
+	})
+	if err != nil {
+		return &statusError{exitBad, err}
 	}
-	if len(names) == 0 {
-		return nil
-	}
-	sort.Strings(names)
-	return &statusError{exitBad, fmt.Errorf("validate: %q hold NaN or Inf", names)}
+	return nil
 }
 
 // clean escapes control characters, so that a name in a model can't write to

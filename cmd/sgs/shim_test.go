@@ -14,8 +14,9 @@ import (
 )
 
 // shim builds a library that is ONNX Runtime but for a run of a model whose first
-// input is named "crash", which reads address 8, or "wait", which never ends.
-func shim(t *testing.T) string {
+// input is named "crash", which reads address 8, or "wait", which makes the file
+// waiting and never ends.
+func shim(t *testing.T) (lib, waiting string) {
 	t.Helper()
 	needNative(t)
 	real, _, err := ortlib.Find("")
@@ -26,8 +27,10 @@ func shim(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return library(t, `
+	waiting = filepath.Join(t.TempDir(), "waiting")
+	lib = library(t, `
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +42,7 @@ static OrtStatusPtr (*real_run)(OrtSession *, const OrtRunOptions *, const char 
 
 static OrtStatusPtr run(OrtSession *s, const OrtRunOptions *o, const char *const *names, const OrtValue *const *ins, size_t n, const char *const *outs, size_t m, OrtValue **out) {
 	if (n && !strcmp(names[0], "crash")) (void)*(volatile int *)8;
+	if (n && !strcmp(names[0], "wait")) close(open("`+waiting+`", O_CREAT | O_WRONLY, 0600));
 	while (n && !strcmp(names[0], "wait")) pause();
 	return real_run(s, o, names, ins, n, outs, m, out);
 }
@@ -61,6 +65,7 @@ const OrtApiBase *OrtGetApiBase(void) {
 	return real ? &base : NULL;
 }
 `, "-I"+strings.TrimSpace(string(include)))
+	return lib, waiting
 }
 
 // library builds a shared library of C code.
@@ -80,7 +85,7 @@ func library(t *testing.T, code string, flags ...string) string {
 // A case in which the runtime crashes, or hangs, is one that can't be run, and
 // the cases after it are run.
 func TestConformSurvives(t *testing.T) {
-	lib := shim(t)
+	lib, _ := shim(t)
 	from, dir := corpus(t, "onnx-backend/node/test_abs"), t.TempDir()
 	for _, name := range []string{"a_x", "b_crash", "c_x", "d_wait", "e_x"} {
 		to := filepath.Join(dir, name)

@@ -31,7 +31,7 @@ func (*Backend) Name() string { return "onnxruntime" }
 // Available reports whether a library is there.
 func (b *Backend) Available() error {
 	if _, _, err := ortlib.Find(b.Library); err != nil {
-		return fmt.Errorf("%w: %w", runtime.ErrUnavailable, err)
+		return fmt.Errorf("%s: %w: %w", b.Name(), runtime.ErrUnavailable, err)
 	}
 	return nil
 }
@@ -47,17 +47,17 @@ func (b *Backend) load() error {
 	defer loadMu.Unlock()
 	lib, where, err := ortlib.Find(b.Library)
 	if err != nil {
-		return fmt.Errorf("%w: %w", runtime.ErrUnavailable, err)
+		return fmt.Errorf("%s: %w: %w", b.Name(), runtime.ErrUnavailable, err)
 	}
 	if loaded != "" {
 		return sameLibrary(lib, where)
 	}
 	ort.SetSharedLibraryPath(lib)
 	if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
-		return fmt.Errorf("%w: %s (found by %s): %v", runtime.ErrUnavailable, lib, where, err)
+		return fmt.Errorf("%s: %w: %s (found by %s): %w", b.Name(), runtime.ErrUnavailable, lib, where, whyNot(lib, err))
 	}
 	if err := attach(lib); err != nil {
-		return fmt.Errorf("%w: %s (found by %s): %w", runtime.ErrUnavailable, lib, where, err)
+		return fmt.Errorf("%s: %w: %s (found by %s): %w", b.Name(), runtime.ErrUnavailable, lib, where, err)
 	}
 	loaded = lib
 	return nil
@@ -70,7 +70,7 @@ func sameLibrary(lib, where string) error {
 	if lib == loaded || errA == nil && errB == nil && os.SameFile(a, b) {
 		return nil
 	}
-	return fmt.Errorf("%w: got the library %s (found by %s), want %s, which is loaded: a process holds one", runtime.ErrUnavailable, lib, where, loaded)
+	return fmt.Errorf("onnxruntime: %w: got the library %s (found by %s), want %s, which is loaded: a process holds one", runtime.ErrUnavailable, lib, where, loaded)
 }
 
 // Version returns the version of the library, loading it.
